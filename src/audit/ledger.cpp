@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+#include "audit/ledger.hpp"
+
+#include "audit/segment.hpp"
+#include "base/digest.hpp"
+#include "base/error.hpp"
+#include "sys/files.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <thread>
+
+namespace sparkrun::audit {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds lock_poll{1};
+
+// The one lock of a ledger. It is closed on exec: a descriptor that a container's client inherited
+// would keep the ledger locked for as long as the job runs.
+class LedgerLock {
+ public:
+  LedgerLock(const fs::path& folder, milliseconds timeout) {
+    const fs::path path = folder / "lock";
+    fd_ = sys::FileDescriptor{open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR)};
+    if (!fd_.is_open()) fail(path, std::strerror(errno));
+    const auto deadline = std::chrono::steady_clock::now() + timeout;
+    while (flock(fd_.get(), LOCK_EX | LOCK_NB) != 0) {
+      if (errno == EINTR) continue;
+      if (errno != EWOULDBLOCK) fail(path, std::strerror(errno));
+      if (std::chrono::steady_clock::now() >= deadline) {
+        fail(path, fmt::format("another process has held it for {} ms", timeout.count()));
+      }
+      std::this_thread::sleep_for(lock_poll);
+    }
+  }
+
+ private:
+  [[noreturn]] static void fail(const fs::path& path, std::string_view cause) {
+    throw Error{"ledger.unwritable",
+                fmt::format("cannot lock the ledger {}: {}", path.string(), cause),
+                {{"path", path.string()}}};
+  }
+  sys::FileDescriptor fd_;
+};
+
+// The line that continues `tail`, in the order of keys that every record has.
+std::string make_line(const Json& record, const Tail& tail, TimePoint time) {
+  Json line = {{"v", 1}, {"seq", tail.record.seq + 1}};
+  for (const char* const key : {"event", "run"}) {
+    if (record.contains(key)) line[key] = record[key];
+  }
+  line["time"] = to_rfc3339(time);
+  line["prev"] = tail.line_hash;
+  for (const auto& [key, value] : record.items()) {
+    if (!line.contains(key)) line[key] = value;
+  }
+  std::string text = to_json_line(line);
+  if (text.size() > record_bytes_max) {
+    throw Error{"ledger.unwritable", fmt::format("the record has {} bytes, {} are allowed",
+                                                 text.size(), record_bytes_max)};
+  }
+  return text;
+}
+
+// Ends the torn line and says in the ledger what it is, in the segment where it stands. `after`
+// covers the last whole record, since `prev` covers the torn line.
+void mend_tail(const fs::path& folder, Tail& tail, TimePoint time) {
+  const Json torn = {
+      {"event", "tail.torn"}, {"after", tail.record.hash}, {"torn_bytes", tail.torn_bytes}};
+  const std::string line = make_line(torn, tail, time);
+  append_to_segment(folder, tail.newest, "\n" + line + "\n");
+  tail = {.record = {tail.record.seq + 1, sha256_hex(line)},
+          .line_hash = sha256_hex(line),
+          .newest = tail.newest};
+}
+
+Head append_locked(const fs::path& folder, const Json& record, TimePoint time) {
+  Tail tail = read_tail(folder);
+  if (!tail.has_newline) mend_tail(folder, tail, time);
+  const std::string line = make_line(record, tail, time);
+  // A clock that was set back must not put a record into a month before the last one.
+  append_to_segment(folder, std::max(tail.newest, segment_name(time)), line + "\n");
+  return {tail.record.seq + 1, sha256_hex(line)};
+}
+
+std::vector<fs::path> list_folders(const fs::path& folder) {
+  std::vector<fs::path> folders;
+  std::error_code failure;
+  for (fs::directory_iterator entry{folder, failure}, end; !failure && entry != end;
+       entry.increment(failure)) {
+    if (sys::is_folder(entry->path())) folders.push_back(entry->path());
+  }
+  std::ranges::sort(folders);
+  return folders;
+}
+
+}  // namespace
+
+Head Ledger::append(const Json& record) const {
+  try {
+    sys::make_directories(folder_, S_IRWXU);
+    const LedgerLock lock{folder_, lock_timeout_};
+    return append_locked(folder_, record, clock_->now());
+  } catch (const Error& error) {
+    if (error.id() == "ledger.unwritable") throw;
+    throw Error{"ledger.unwritable", error.what(), error.details()};
+  }
+}
+
+void Ledger::read_all(const std::function<void(const Json& record)>& visit) const {
+  for (const std::string& segment : list_segments(folder_)) {
+    read_lines(folder_, segment, [&](const Place&, std::string_view line, bool) {
+      const auto record = parse_json(line);
+      if (record && record->is_object()) visit(*record);
+    });
+  }
+}
+
+Verification Ledger::verify(const std::optional<Head>& anchor) const {
+  ChainChecker checker{anchor};
+  const std::vector<std::string> segments = list_segments(folder_);
+  for (const std::string& segment : segments) {
+    read_lines(folder_, segment, [&](const Place& place, std::string_view line, bool is_complete) {
+      checker.see(place, line, is_complete);
+    });
+  }
+  Verification result = checker.finish();
+  result.segments = segments.size();
+  return result;
+}
+
+std::optional<Head> Ledger::head() const {
+  const Tail tail = read_tail(folder_);
+  if (tail.record.seq == 0) return std::nullopt;
+  return tail.record;
+}
+
+fs::path ledger_folder(const fs::path& audit_root, const std::string& host_id, uid_t uid) {
+  return audit_root / host_id / std::to_string(uid);
+}
+
+std::vector<Ledger> find_ledgers(const fs::path& audit_root, const sys::Clock& clock) {
+  std::vector<Ledger> ledgers;
+  for (const fs::path& host : list_folders(audit_root)) {
+    for (const fs::path& user : list_folders(host)) ledgers.emplace_back(user, clock);
+  }
+  return ledgers;
+}
+
+}  // namespace sparkrun::audit

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <compare>
+#include <string>
+#include <string_view>
+
+namespace sparkrun {
+
+// An algorithm and the hash of some bytes: `sha256:` + 64 or `sha512:` + 128 lower-case hex digits
+// (OCI image-spec, descriptor.md, "Digests"). Cannot exist in an invalid state.
+class Digest {
+ public:
+  // Throws `digest.malformed`.
+  static Digest parse(std::string_view text);
+  static bool is_valid(std::string_view text);
+  static Digest sha256_of(std::string_view bytes);
+
+  // Whether `bytes` hash to this digest, by this digest's algorithm.
+  [[nodiscard]] bool matches(std::string_view bytes) const;
+  [[nodiscard]] const std::string& to_string() const { return text_; }
+  [[nodiscard]] std::string hex() const;
+  [[nodiscard]] std::string short_hex() const { return hex().substr(0, 12); }
+
+  auto operator<=>(const Digest&) const = default;
+
+ private:
+  explicit Digest(std::string text) : text_(std::move(text)) {}
+  std::string text_;
+};
+
+// Raw bytes, not hex.
+std::string sha256(std::string_view bytes);
+std::string sha512(std::string_view bytes);
+std::string sha256_hex(std::string_view bytes);
+
+}  // namespace sparkrun

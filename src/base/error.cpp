@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: MIT
+#include "base/error.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace sparkrun {
+namespace {
+
+constexpr std::array code_meanings = std::to_array<ExitCodeMeaning>({
+    {ExitCode::ok, "done, nothing wrong"},
+    {ExitCode::no, "the answer is \"no\": moved, differs, not found"},
+    {ExitCode::usage, "wrong usage of the command line"},
+    {ExitCode::stale, "the lock is stale: the profile's image or platforms changed"},
+    {ExitCode::invalid,
+     "profile, lock, config, mount or variable missing, invalid, unreadable or not allowed"},
+    {ExitCode::undetermined, "undetermined: network, TLS, credentials, rate limit, timeout"},
+    {ExitCode::gone, "gone: the tag or the locked digest is not in the registry"},
+    {ExitCode::signature, "a signature was required and is absent or bad"},
+    {ExitCode::no_platform, "the image has no build for this platform"},
+    {ExitCode::ledger, "the ledger cannot be written, or its chain is broken"},
+    {ExitCode::engine, "container engine missing, unreachable, or it refused"},
+    {ExitCode::blocked, "the preflight verdict is `blocked`"},
+    {ExitCode::other_content, "the engine holds other content than the lock says"},
+    {ExitCode::bug, "a bug in sparkrun"},
+    {ExitCode::interrupted, "interrupted"},
+});
+
+// Where several results meet, the first of these that occurs is the answer.
+constexpr std::array severity = {
+    ExitCode::interrupted, ExitCode::bug,           ExitCode::usage,
+    ExitCode::invalid,     ExitCode::stale,         ExitCode::other_content,
+    ExitCode::signature,   ExitCode::gone,          ExitCode::no_platform,
+    ExitCode::ledger,      ExitCode::engine,        ExitCode::blocked,
+    ExitCode::undetermined, ExitCode::no,           ExitCode::ok,
+};
+
+// Sorted by id. Hints say what to do; `{name}` comes from the details of the error.
+constexpr std::array kinds = std::to_array<ErrorKind>({
+    {"bug", ExitCode::bug, false,
+     "please report this, with the command that you ran and the output of `sparkrun --version`",
+     "sparkrun met a state that it should never be in. Nothing that you did should cause this."},
+    {"config.invalid", ExitCode::invalid, false,
+     "correct the file or the variable; `sparkrun config show` prints each value with its origin",
+     "A config file or a SPARKRUN_ variable has a key that does not exist or a value of the wrong "
+     "type. Config is read from /etc/sparkrun/config.toml, then from the user's config.toml, then "
+     "from SPARKRUN_ variables; never from a project folder."},
+    {"credentials.invalid", ExitCode::invalid, false,
+     "correct the file, or write it anew with `docker login {registry}`",
+     "The docker config.json that should hold the registry's credentials cannot be understood."},
+    {"digest.malformed", ExitCode::usage, false,
+     "write `sha256:` and 64 lower-case hex digits, or `sha512:` and 128",
+     "A digest is an algorithm, a colon and lower-case hex of exactly the right length (OCI "
+     "image-spec, descriptor.md, \"Digests\")."},
+    {"engine.failed", ExitCode::engine, true,
+     "read the engine's own words above; its log (`journalctl -u docker`) may say more",
+     "The container engine was reached and answered with an error of its own."},
+    {"engine.gpu_access", ExitCode::engine, false,
+     "install and register the NVIDIA Container Toolkit (`nvidia-ctk runtime configure "
+     "--runtime=docker`, then restart docker), or set `gpu.access = \"auto\"` in the profile",
+     "The profile asks for a way to reach the GPU that this engine does not offer: `runtime` needs "
+     "a runtime called nvidia, `cdi` needs a CDI specification for nvidia.com/gpu."},
+    {"engine.missing", ExitCode::engine, false,
+     "install docker (DGX OS ships it), or put its client on PATH",
+     "The client program of the container engine is not on PATH."},
+    {"engine.other_content", ExitCode::other_content, false,
+     "remove the local image (`docker image rm {image}`) and run again to pull the locked one; if it "
+     "comes back, the registry serves other content under that digest",
+     "The image in the engine's store is not the one that the lock names: neither its image id nor "
+     "one of its repository digests is the locked config, manifest or index. It was not started."},
+    {"engine.permission", ExitCode::engine, false,
+     "add yourself to the group of the socket (`sudo usermod -aG docker $USER`, then log in again)",
+     "The engine's socket exists and you may not open it."},
+    {"engine.unreachable", ExitCode::engine, true,
+     "start the engine (`sudo systemctl start docker`), or correct DOCKER_HOST or the docker context",
+     "The engine's socket does not answer: the daemon is not running, or DOCKER_HOST points "
+     "elsewhere."},
+    {"engine.unsupported", ExitCode::engine, false,
+     "use docker on a local unix socket",
+     "The engine or the way to reach it is one that this version of sparkrun cannot drive."},
+    {"env.missing", ExitCode::invalid, false,
+     "export the variable, or write `\"{variable}?\"` in env_from_host if the job can do without it",
+     "The profile passes a host variable into the container and requires it, and it is not set. "
+     "sparkrun stops before it pulls or starts anything."},
+    {"explain.unknown", ExitCode::usage, false, "`sparkrun explain` alone lists what there is",
+     "`explain` knows the error ids, the gotchas G1 to G10 that are checked, and `trust`."},
+    {"file.unreadable", ExitCode::invalid, false, "check the path and its permissions",
+     "A file that is needed cannot be read."},
+    {"file.unwritable", ExitCode::invalid, false,
+     "check the folder's permissions and the free space; nothing was half-written",
+     "A file cannot be written. sparkrun writes a temporary file first and renames it, so the old "
+     "content is still there."},
+    {"interrupted", ExitCode::interrupted, true, "",
+     "A signal stopped the command. What it had started was stopped too."},
+    {"ledger.broken", ExitCode::ledger, false,
+     "keep the file as it is and compare it with a copy or with heads noted elsewhere (CI logs)",
+     "Each record of the ledger carries the SHA-256 of the line before. A record does not fit the "
+     "one before it: a line was edited, inserted, removed or moved."},
+    {"ledger.unknown_run", ExitCode::no, false,
+     "`sparkrun audit ls` lists the runs; a run is named by its id, a prefix of it, or ^1 (the last)",
+     "No record in the ledger belongs to the run that was asked for."},
+    {"ledger.unwritable", ExitCode::ledger, false,
+     "make the folder writable or free space; or set `audit = \"best-effort\"` in your own config to "
+     "launch without a record",
+     "`audit = \"required\"` (the default) promises that no job starts without a durable record, and "
+     "the record could not be written."},
+    {"lock.conflict", ExitCode::invalid, false,
+     "take either side of the conflict, then run `sparkrun lock {profile}`",
+     "The lockfile contains git's conflict markers."},
+    {"lock.invalid", ExitCode::invalid, false,
+     "restore it from version control, or remove it and run `sparkrun lock {profile}`",
+     "The lockfile is not what `sparkrun lock` writes: a key is unknown, missing, duplicated or of "
+     "the wrong type."},
+    {"lock.missing", ExitCode::invalid, false,
+     "run `sparkrun lock {profile}` and commit the file that it writes",
+     "Only a current lock is acceptable (`--locked`, or CI is set), and the profile has none."},
+    {"lock.newer", ExitCode::invalid, false, "upgrade sparkrun; the file was not touched",
+     "The file was written by a newer sparkrun in a format that this one does not know."},
+    {"lock.stale", ExitCode::stale, false,
+     "run `sparkrun lock {profile} --update` to pin what the profile says now",
+     "The lock was made for another image or lacks a platform of the profile. It is refused rather "
+     "than used for something that it was not made for."},
+    {"mount.missing", ExitCode::invalid, false,
+     "create it, correct `source`, or write `create = true` in the [[mount]] to have it created",
+     "A mount's source does not exist. Docker would create it as root; sparkrun asks instead."},
+    {"platform.malformed", ExitCode::usage, false,
+     "write OS/ARCHITECTURE[/VARIANT], such as linux/arm64",
+     "A platform is an operating system, an architecture and perhaps a variant (OCI image-spec, "
+     "image-index.md, \"platform\")."},
+    {"preflight.blocked", ExitCode::blocked, false,
+     "correct what is named above; `sparkrun run --no-preflight` starts anyway and is recorded",
+     "A check that blocks failed: the job would not work on this host, or would work wrongly."},
+    {"preflight.probe_failed", ExitCode::engine, true,
+     "run the printed command by hand to see more; `--no-preflight` starts without the checks",
+     "The short container that looks at the image from inside could not be run, or printed nothing "
+     "that sparkrun could read."},
+    {"profile.cycle", ExitCode::invalid, false, "take one `extends` of the chain away",
+     "Profiles that extend one another must end somewhere, after eight steps at most."},
+    {"profile.exists", ExitCode::invalid, false, "choose another name",
+     "A file would have been overwritten."},
+    {"profile.invalid", ExitCode::invalid, false,
+     "correct the lines named above; docs/formats.md lists every key",
+     "A profile has unknown keys, values of the wrong type, or is not TOML."},
+    {"profile.newer", ExitCode::invalid, false, "upgrade sparkrun",
+     "The profile says that it is written for a newer format version."},
+    {"profile.unknown", ExitCode::invalid, false, "`sparkrun profile ls` lists the profiles",
+     "Profiles are looked up in the project's profiles/, in $XDG_CONFIG_HOME/sparkrun/profiles, in "
+     "/etc/sparkrun/profiles, and among the built-in ones."},
+    {"reference.malformed", ExitCode::usage, false,
+     "write [HOST[:PORT]/]NAME[:TAG][@DIGEST], such as nvcr.io/nvidia/pytorch:25.09-py3",
+     "The text is not an image reference as docker understands it (the grammar of "
+     "distribution/reference)."},
+    {"registry.content_mismatch", ExitCode::undetermined, false,
+     "try again; if it stays, a proxy or the registry changes content, and no digest can be trusted",
+     "What the registry sent does not hash to the digest that was asked for or announced. No digest "
+     "is printed that was not verified here."},
+    {"registry.credentials_refused", ExitCode::undetermined, false,
+     "run `docker login {registry}` again; for nvcr.io the user is literally `$oauthtoken` and the "
+     "password is your NGC API key",
+     "The registry refused the credentials that docker's config.json holds for it."},
+    {"registry.denied", ExitCode::undetermined, false,
+     "ask for access to the repository, or check its name",
+     "The registry knows who asks and does not allow it."},
+    {"registry.failed", ExitCode::undetermined, true, "try again later",
+     "The registry answered with an error that is neither about the reference nor about "
+     "credentials."},
+    {"registry.login_needed", ExitCode::undetermined, false,
+     "run `docker login {registry}`; for nvcr.io the user is literally `$oauthtoken` and the password "
+     "is your NGC API key. Check the name as well: registries answer the same for a repository that "
+     "does not exist",
+     "The registry does not give this manifest to an anonymous client."},
+    {"registry.not_a_registry", ExitCode::undetermined, false,
+     "check the host name; a captive portal or a proxy's login page may answer in its place",
+     "The host answered, but not with a manifest or an index."},
+    {"registry.not_found", ExitCode::gone, false,
+     "check the name; the registry's web page lists its tags",
+     "The registry does not have this repository, tag or digest."},
+    {"registry.offline", ExitCode::undetermined, false, "run again without --offline",
+     "The answer needs the network and `--offline` forbids it."},
+    {"registry.platform_missing", ExitCode::no_platform, false,
+     "choose one of the platforms that exist, or another image",
+     "The image has no build for the platform that was asked for."},
+    {"registry.rate_limited", ExitCode::undetermined, true,
+     "wait, or log in: `docker login {registry}` raises the limit",
+     "The registry counts requests and this client has used up its share."},
+    {"registry.timeout", ExitCode::undetermined, true, "try again; check the network and the proxy",
+     "The registry did not answer in time."},
+    {"registry.tls", ExitCode::undetermined, false,
+     "name the registry's CA in SSL_CERT_FILE; for a registry without TLS list it under "
+     "`plain_http` in your config",
+     "No trustworthy TLS connection to the registry could be made."},
+    {"registry.unreachable", ExitCode::undetermined, true,
+     "check the host name, the network and the proxy variables",
+     "No connection to the registry could be made."},
+    {"trust.not_allowed", ExitCode::invalid, false,
+     "if you trust this project, run again with {allow}, or list the names under `allow` in your own "
+     "config; `sparkrun explain trust` says what each name means",
+     "A profile from a project folder asks for something that reaches beyond the container. It is "
+     "not granted silently."},
+    {"usage.bad_value", ExitCode::usage, false, "see `sparkrun {command} --help`",
+     "An option has a value that it cannot take."},
+    {"usage.missing_argument", ExitCode::usage, false, "see `sparkrun {command} --help`",
+     "The command needs an argument that was not given."},
+    {"usage.no_profile", ExitCode::usage, false, "name one: `sparkrun run PROFILE`",
+     "There is no single profile that `sparkrun run` alone could mean."},
+    {"usage.unknown_command", ExitCode::usage, false, "`sparkrun --help` lists the commands",
+     "The command does not exist."},
+    {"usage.unknown_option", ExitCode::usage, false, "see `sparkrun {command} --help`",
+     "The option does not exist for this command."},
+});
+
+static_assert(std::ranges::is_sorted(kinds, {}, &ErrorKind::id));
+
+std::string fill(std::string_view text, const Error::Details& details) {
+  std::string filled;
+  while (!text.empty()) {
+    const size_t open = text.find('{');
+    const size_t close = text.find('}', open);
+    if (open == std::string_view::npos || close == std::string_view::npos) break;
+    filled += text.substr(0, open);
+    const std::string name{text.substr(open + 1, close - open - 1)};
+    const auto found = details.find(name);
+    std::string upper = name;
+    std::ranges::transform(upper, upper.begin(), [](char c) {
+      return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    });
+    filled += found != details.end() ? found->second : upper;
+    // An empty detail takes the blank before it along: "see `sparkrun --help`".
+    if (found != details.end() && found->second.empty() && filled.ends_with(' ')) filled.pop_back();
+    text.remove_prefix(close + 1);
+  }
+  return filled.append(text);
+}
+
+}  // namespace
+
+std::span<const ExitCodeMeaning> exit_code_meanings() { return code_meanings; }
+
+ExitCode worse(ExitCode a, ExitCode b) {
+  return std::ranges::find(severity, a) < std::ranges::find(severity, b) ? a : b;
+}
+
+std::span<const ErrorKind> error_kinds() { return kinds; }
+
+const ErrorKind* find_error_kind(std::string_view id) {
+  const auto found = std::ranges::lower_bound(kinds, id, {}, &ErrorKind::id);
+  return found != kinds.end() && found->id == id ? &*found : nullptr;
+}
+
+Error::Error(std::string_view id, const std::string& message, Details details,
+             std::vector<std::string> problems)
+    : std::runtime_error(message),
+      kind_(find_error_kind(id)),
+      details_(std::move(details)),
+      problems_(std::move(problems)) {
+  if (kind_ == nullptr) {
+    kind_ = find_error_kind("bug");
+    details_["unknown_id"] = id;
+  }
+}
+
+std::string Error::hint() const { return fill(kind_->hint, details_); }
+
+}  // namespace sparkrun

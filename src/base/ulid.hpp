@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/time.hpp"
+
+namespace sparkrun {
+
+// 26 characters of Crockford base32: 48 bits of milliseconds, 80 random bits (the ULID spec), so
+// ids sort by time.
+std::string make_ulid(TimePoint time, const std::array<uint8_t, 10>& randomness);
+bool is_ulid(std::string_view text);
+
+}  // namespace sparkrun

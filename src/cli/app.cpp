@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "cli/app.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/suggest.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/help.hpp"
+
+namespace sparkrun::cli {
+namespace {
+
+constexpr auto global_table = std::to_array<Option>({
+    {"--directory", "-C", Takes::value, "DIR", "act as if started in DIR", Values::folder},
+    {"--json", "", Takes::nothing, "", "results (and errors) as JSON"},
+    {"--quiet", "-q", Takes::nothing, "", "only results, warnings and errors"},
+    {"--verbose", "", Takes::nothing, "", "say more of what is done"},
+    {"--color", "", Takes::value, "WHEN", "auto (on a terminal), always or never", Values::any,
+     "auto|always|never"},
+    {"--help", "-h", Takes::nothing, "", "explain the command"},
+    {"--version", "", Takes::nothing, "", "print the version"},
+});
+
+// Options before the command's name are moved behind it: `sparkrun --json audit ls`.
+struct Split {
+  const Command* command = nullptr;
+  std::vector<std::string> words;  // of the command, global options first
+};
+
+const Option* find_global(std::string_view word) {
+  const std::string_view name = split_once(word, '=').first;
+  const auto found = std::ranges::find_if(global_table, [&](const Option& option) {
+    return option.name == name || (!option.short_name.empty() && word.starts_with(option.short_name) &&
+                                   !word.starts_with("--"));
+  });
+  return found == global_table.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> command_words(std::string_view first) {
+  std::vector<std::string> names;
+  for (const Command* command : commands()) {
+    if (command->is_hidden) continue;
+    const auto [head, tail] = split_once(command->name, ' ');
+    names.emplace_back(first.empty() ? head : head == first ? tail : "");
+  }
+  std::erase(names, "");
+  std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());
+  return names;
+}
+
+Split split_words(std::span<const std::string> words) {
+  Split split;
+  size_t at = 0;
+  for (; at < words.size() && words[at].starts_with('-') && words[at] != "--"; ++at) {
+    const Option* const option = find_global(words[at]);
+    if (option == nullptr) {
+      throw Error{"usage.unknown_option", fmt::format("`sparkrun` has no option `{}`", printable(words[at]))};
+    }
+    split.words.push_back(words[at]);
+    const bool is_joined = words[at].find('=') != std::string::npos ||
+                           (words[at].size() > 2 && !words[at].starts_with("--"));
+    if (option->takes != Takes::nothing && !is_joined && at + 1 < words.size()) split.words.push_back(words[++at]);
+  }
+  if (at == words.size()) return split;
+  std::string name = words[at++];
+  if (at < words.size() && find_command(name + " " + words[at]) != nullptr) name += " " + words[at++];
+  split.command = find_command(name);
+  if (split.command == nullptr) {
+    const std::vector<std::string> inner = command_words(name);
+    if (!inner.empty() && at < words.size() && words[at] != "--help" && words[at] != "-h") {
+      throw Error{"usage.unknown_command", fmt::format("`sparkrun {}` has no command `{}`{}", name, printable(words[at]),
+                                                       did_you_mean(words[at], inner))};
+    }
+    if (!inner.empty()) {
+      throw Error{"usage.missing_argument",
+                  fmt::format("`sparkrun {}` needs one of: {}", name, join(inner, ", ")), {{"command", ""}}};
+    }
+    throw Error{"usage.unknown_command", fmt::format("`sparkrun` has no command `{}`{}", printable(name),
+                                                     did_you_mean(name, command_words("")))};
+  }
+  split.words.insert(split.words.end(), words.begin() + static_cast<long>(at), words.end());
+  return split;
+}
+
+void apply_globals(const Arguments& arguments, Output& output, const sys::System& system) {
+  output.json = arguments.has("--json");
+  output.quiet = arguments.has("--quiet");
+  output.verbose = arguments.has("--verbose");
+  const std::string color = arguments.value_or("--color", "auto");
+  // https://no-color.org: set and not empty.
+  const bool is_unwanted = !system.environment.get_or("NO_COLOR", "").empty() ||
+                           system.environment.get_or("TERM", "") == "dumb";
+  const auto decide = [&](bool is_terminal) {
+    return color == "always" || (color == "auto" && is_terminal && !is_unwanted);
+  };
+  output.color_out = decide(system.terminal.out_is_terminal);
+  output.color_err = decide(system.terminal.err_is_terminal);
+}
+
+int dispatch(sys::System& system, std::span<const std::string> words, Output& output) {
+  static constexpr Command top{.name = "", .summary = "", .options = {}, .run = nullptr};
+  // A line that is not understood has no options yet; what it says of its output counts all the same.
+  output.json = std::ranges::find(words, "--json") != words.end();
+  const Split split = split_words(words);
+  const Command& command = split.command != nullptr ? *split.command : top;
+  Arguments arguments;
+  try {
+    parse_arguments(command, split.words, arguments);
+  } catch (const Error&) {
+    apply_globals(arguments, output, system);  // an error of the line itself is shown as the line asks
+    throw;
+  }
+  apply_globals(arguments, output, system);
+  if (arguments.has("--version")) {
+    output.result(fmt::format("sparkrun {}\n", SPARKRUN_VERSION));
+    return 0;
+  }
+  if (split.command == nullptr) {
+    if (!arguments.has("--help")) {
+      throw Error{"usage.missing_argument", "`sparkrun` needs a command", {{"command", ""}}};
+    }
+    output.result(top_help());
+    return 0;
+  }
+  if (arguments.has("--help")) {
+    output.result(command_help(command));
+    return 0;
+  }
+  config::Settings settings = config::Settings::load(system.environment);
+  std::optional<sys::fs::path> directory;
+  if (const auto given = arguments.value("--directory")) {
+    directory = system.environment.working_directory / *given;
+    if (!sys::fs::is_directory(*directory)) {
+      throw Error{"usage.bad_value", fmt::format("-C: there is no folder `{}`", printable(*given)),
+                  {{"command", std::string{command.name}}}};
+    }
+  }
+  Context context{system, settings, output, directory};
+  return command.run(arguments, context);
+}
+
+}  // namespace
+
+std::span<const Option> global_options() { return global_table; }
+
+const Command* find_command(std::string_view name) {
+  const auto all = commands();
+  const auto found = std::ranges::find_if(all, [&](const Command* c) { return c->name == name; });
+  return found == all.end() ? nullptr : *found;
+}
+
+int run(sys::System& system, std::span<const std::string> words) {
+  // The completion hook of an unrelated Python program of the same name: say nothing.
+  if (system.environment.get("_SPARKRUN_COMPLETE")) return 0;
+  Output output{system.terminal};
+  try {
+    return dispatch(system, words, output);
+  } catch (const Refusal& refusal) {
+    output.error(refusal);
+    return refusal.shell_code();
+  } catch (const Error& error) {
+    output.error(error);
+    return static_cast<int>(error.exit_code());
+  } catch (const std::exception& exception) {
+    output.error(Error{"bug", fmt::format("unexpected: {}", exception.what())});
+    return static_cast<int>(ExitCode::bug);
+  }
+}
+
+}  // namespace sparkrun::cli

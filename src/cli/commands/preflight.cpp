@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "cli/preflight_text.hpp"
+#include "preflight/report.hpp"
+#include "run/check.hpp"
+#include "run/ensure_image.hpp"
+#include "run/prepare.hpp"
+#include "sys/files.hpp"
+
+namespace sparkrun::cli {
+namespace {
+
+constexpr auto options = std::to_array<Option>({
+    {"TARGET", "", Takes::value, "", "a profile or an image; without one only the host is checked", Values::profile},
+    {"--host", "", Takes::nothing, "", "check the host only"},
+    {"--only", "", Takes::value, "IDS", "only these checks, separated by commas", Values::check},
+    {"--report", "", Takes::value, "FILE", "write the report (env-report.json) to FILE", Values::file},
+    {"--allow", "", Takes::value, "NAME", "let a project profile use that trust (see `explain trust`)"},
+    {"--offline", "", Takes::nothing, "", "send no packet to a registry"},
+});
+
+std::vector<std::string> only_ids(const Arguments& arguments) {
+  std::vector<std::string> ids;
+  for (const std::string& list : arguments.values("--only")) {
+    for (const std::string_view id : split(list, ',')) {
+      ids.emplace_back(id);
+    }
+  }
+  return ids;
+}
+
+struct Checked {
+  preflight::Report report;
+  sys::HostFacts host;
+};
+
+// The host alone. An engine that is not there is what the check `engine` reports, not an error.
+Checked check_host(const std::vector<std::string>& only, Context& context, engine::Engine& engine) {
+  const sys::HostFacts host = sys::read_host_facts(context.system.environment);
+  const engine::EngineFacts* facts = nullptr;
+  std::string note;
+  try {
+    facts = &engine.facts();
+  } catch (const Error& error) {
+    if (error.exit_code() != ExitCode::engine) throw;
+    note = error.what();
+  }
+  return {run::check_host(host, facts, note, only), host};
+}
+
+Checked check_image(const run::Request& request, const std::vector<std::string>& only, Context& context,
+                    engine::Engine& engine) {
+  const profile::Project project = profile::find_project(context.system.environment, context.directory);
+  run::Prepared prepared =
+      run::prepare(request, project, context.system, context.settings, engine);
+  for (const std::string& note : prepared.notes) context.output.note(note);
+  const run::EnsuredImage ensured =
+      run::ensure_image(prepared.plan.image, engine, context.settings.boolean("offline").value_or(false),
+                        context.output.terminal().err_is_terminal && !context.output.quiet);
+  prepared.plan.image.run_as = ensured.run_as;
+  return {run::check(prepared, ensured.image, engine, context.system.clock, only), prepared.host};
+}
+
+int run(const Arguments& arguments, Context& context) {
+  if (arguments.has("--offline")) context.settings.set("offline", "true", "--offline");
+  const std::vector<std::string> only = only_ids(arguments);
+  const auto engine = engine::open(context.settings.text("engine"), context.system);
+  const std::string target = arguments.value_or("TARGET", "");
+  const Checked checked =
+      target.empty() || arguments.has("--host")
+          ? check_host(only, context, *engine)
+          : check_image({.target = target, .allow = arguments.values("--allow")}, only, context, *engine);
+  const Json json = preflight::to_json(checked.report, checked.host);
+  if (const auto file = arguments.value("--report")) sys::write_file_atomically(*file, to_json_text(json));
+  if (context.output.json) context.output.result_json(json);
+  else context.output.result(report_table(checked.report) + "\nverdict: " + checked.report.verdict + "\n");
+  return checked.report.is_blocked() ? static_cast<int>(ExitCode::blocked) : 0;
+}
+
+}  // namespace
+
+extern const Command preflight_command{
+    .name = "preflight",
+    .summary = "check the host and the pinned image before anything is started",
+    .options = options,
+    .run = run,
+    .description = "Starts one short container of the pinned image with the job's own flags and judges what it\n"
+                   "reports. Exit 11 when the verdict is `blocked`."};
+
+}  // namespace sparkrun::cli

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+
+#include "cli/command.hpp"
+
+namespace sparkrun::cli {
+
+// All three are made of the command tables, so they cannot tell of an option that does not exist.
+std::string top_help();
+std::string command_help(const Command& command);
+std::string man_page();  // roff, section 1
+
+// `sparkrun lock [PROFILE...] [options]`.
+std::string usage_line(const Command& command);
+
+}  // namespace sparkrun::cli

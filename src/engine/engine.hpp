@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sys/system.hpp"
+
+namespace sparkrun::engine {
+
+// What the engine says of itself, read once per command.
+struct EngineFacts {
+  std::string name;          // docker, podman
+  std::string version;       // of the server
+  std::string api_version;
+  std::string os;            // linux
+  std::string architecture;  // as in an OCI platform: arm64, amd64
+  std::vector<std::string> runtimes;
+  std::string default_runtime;
+  std::string image_store;      // classic: image id = config digest; containerd: id = index or manifest digest
+  std::string root_directory;   // where images are kept
+  std::string toolkit_mode;     // of the NVIDIA Container Toolkit on this host: auto, legacy, cdi; empty: unknown
+  bool has_nvidia_cdi = false;  // a CDI specification for nvidia.com/gpu is installed
+  bool is_rootless = false;
+  bool is_remote = false;  // host files are not the engine's files
+
+  [[nodiscard]] bool has_runtime(std::string_view runtime) const;
+};
+
+// An image in the engine's store.
+struct LocalImage {
+  std::string id;  // `sha256:..`; which digest it is depends on the store
+  std::vector<std::string> repo_digests;  // NAME@DIGEST
+  std::string os;
+  std::string architecture;
+  std::vector<std::string> entrypoint;
+  std::vector<std::string> command;
+};
+
+// A container, running or not.
+struct ContainerState {
+  std::string id;     // 64 hex digits
+  std::string image;  // id of the image that it was created from
+  bool is_running = false;
+  int exit = 0;
+  bool is_oom_killed = false;
+};
+
+// A client of one container engine. It knows no profile, lock or plan. Everything throws `engine.*`.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  virtual const EngineFacts& facts() = 0;
+  // `reference` as the engine's own command line takes it, or an image id.
+  virtual std::optional<LocalImage> find_image(const std::string& reference) = 0;
+  // `NAME@DIGEST`, for one platform. The engine's progress goes to our stderr when `show_progress`.
+  virtual void pull(const std::string& reference, const std::string& platform, bool show_progress) = 0;
+
+  // Runs a short-lived container to its end with captured streams; `argv` is a whole command line.
+  virtual sys::ProcessResult run_captured(const std::vector<std::string>& argv,
+                                          const std::string& input,
+                                          std::chrono::milliseconds timeout) = 0;
+  // Starts the job in the foreground, with our streams.
+  virtual std::unique_ptr<sys::ForegroundProcess> start(const std::vector<std::string>& argv) = 0;
+
+  virtual std::optional<ContainerState> find_container(const std::string& name_or_id) = 0;
+  // SIGTERM (or the image's stop signal), then SIGKILL after `grace`. Absent containers are fine.
+  virtual void stop(const std::string& name_or_id, std::chrono::seconds grace) = 0;
+  virtual void remove(const std::string& name_or_id) = 0;
+};
+
+// The engine of that name (`docker`; empty: docker). Reads nothing until asked.
+std::unique_ptr<Engine> open(std::string_view name, sys::System& system);
+
+}  // namespace sparkrun::engine

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/digest.hpp"
+
+namespace sparkrun::lock {
+
+// What is pinned for one platform. Only the manifest is required; the rest is filled in by `sparkrun lock`.
+struct PlatformPin {
+  Digest manifest;
+  std::optional<Digest> config;
+  std::optional<Digest> chain;  // ChainID of the top layer: the same file system?
+  std::string created;          // RFC 3339, from the image config
+  long long download_bytes = -1;
+  std::map<std::string, std::string> image_env;  // release variables: CUDA_VERSION, PYTORCH_VERSION, ...
+
+  [[nodiscard]] bool is_complete() const { return config && chain && download_bytes >= 0; }
+  bool operator==(const PlatformPin&) const = default;
+};
+
+// `lockfiles/NAME.lock`: a value without I/O. Its text is canonical: the same value always gives the same
+// bytes, and holds nothing of the time or the machine (docs/formats.md).
+struct Lockfile {
+  std::string comment;  // leading comment lines, kept as they are, each with its newline
+  std::string image;    // expanded reference, as the profile wrote it
+  std::optional<Digest> index;
+  std::map<std::string, PlatformPin> platforms;
+
+  // Throws `lock.conflict`, `lock.newer` or `lock.invalid`, naming `source` and the line.
+  static Lockfile parse(std::string_view text, const std::string& source);
+  [[nodiscard]] std::string to_text() const;
+  [[nodiscard]] bool is_complete() const;
+  bool operator==(const Lockfile&) const = default;
+};
+
+// The comment of a new file.
+std::string default_comment();
+
+// Why the lock does not serve this profile; empty: it does. Incomplete is not stale.
+std::vector<std::string> stale_reasons(const Lockfile& lock, const std::string& image,
+                                       const std::vector<std::string>& platforms);
+
+// The entries of an image's `KEY=VALUE` environment that say which release it is.
+std::map<std::string, std::string> release_variables(const std::vector<std::string>& env);
+
+}  // namespace sparkrun::lock

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "config/settings.hpp"
+#include "oci/registry.hpp"
+#include "sys/system.hpp"
+
+namespace sparkrun::oci {
+
+// A registry client with this user's credentials and settings. Reads docker's config.json; throws
+// `credentials.invalid`.
+Registry connect(sys::System& system, const config::Settings& settings);
+
+}  // namespace sparkrun::oci

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "oci/resolution.hpp"
+#include "oci/session.hpp"
+#include "sys/http.hpp"
+
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace sparkrun::oci {
+
+constexpr size_t tags_max = 10'000;
+constexpr int tag_pages_max = 20;
+
+using TagsResult = std::variant<std::vector<std::string>, Error>;
+
+// Asks registries. What one reference meets is its result; only `interrupted` and bugs are thrown.
+class Registry {
+ public:
+  Registry(sys::Http& http, Credentials credentials, RegistryOptions options);
+
+  // All side by side; the results are in the order of the requests. Equal requests are asked once.
+  std::vector<ResolveResult> resolve(std::span<const ResolveRequest> requests);
+
+  // The tags of the reference's repository, as the registry sorts them, without the `sha256-...`
+  // ones that hold signatures and attestations. More than `tags_max` are an error: the newest might
+  // be missing.
+  TagsResult list_tags(const Reference& reference);
+
+ private:
+  sys::Http& http_;
+  Credentials credentials_;
+  RegistryOptions options_;
+};
+
+}  // namespace sparkrun::oci

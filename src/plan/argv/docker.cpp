@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+#include "plan/argv/docker.hpp"
+
+#include "plan/gpu_access.hpp"
+#include "profile/words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace sparkrun::plan {
+namespace {
+
+using profile::Arity;
+using profile::GpuAccess;
+using profile::OptionValue;
+
+using Argv = std::vector<std::string>;
+
+void append(Argv& argv, std::initializer_list<std::string> words) {
+  argv.insert(argv.end(), words);
+}
+
+void append_gpu(Argv& argv, const GpuChoice& gpu) {
+  const bool has_runtime =
+      gpu.access == GpuAccess::runtime || gpu.access == GpuAccess::runtime_and_gpus;
+  if (has_runtime) append(argv, {"--runtime=nvidia"});
+  if (gpu.access == GpuAccess::gpus || gpu.access == GpuAccess::runtime_and_gpus) {
+    append(argv, {"--gpus", gpus_value(gpu.devices)});
+  }
+  if (gpu.access == GpuAccess::cdi) {
+    for (const std::string& device : device_names(gpu.devices)) {
+      append(argv, {"--device", "nvidia.com/gpu=" + device});
+    }
+  }
+}
+
+// The runtime alone learns from this variable which devices are wanted; what the plan sets goes
+// first.
+void append_visible_devices(Argv& argv, const RunPlan& plan) {
+  constexpr std::string_view variable = "NVIDIA_VISIBLE_DEVICES";
+  if (plan.gpu.access != GpuAccess::runtime || plan.gpu.devices.empty()) return;
+  const bool is_set =
+      std::ranges::find(plan.env, variable, &std::pair<std::string, std::string>::first) !=
+          plan.env.end() ||
+      std::ranges::find(plan.host_variables, variable) != plan.host_variables.end();
+  if (is_set) return;
+  append(argv,
+         {"-e", fmt::format("{}={}", variable, fmt::join(device_names(plan.gpu.devices), ","))});
+}
+
+void append_option(Argv& argv, const OptionValue& value) {
+  const std::string flag{value.option->flag};
+  switch (value.option->arity) {
+    case Arity::flag:
+      argv.push_back(flag);
+      break;
+    case Arity::value:
+      argv.push_back(flag + "=" + value.values.front());
+      break;
+    case Arity::list:
+    case Arity::table:
+      for (const std::string& item : value.values) append(argv, {flag, item});
+  }
+}
+
+// A field of the CSV that --mount takes (RFC 4180, as Go's encoding/csv reads it).
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos && !text.starts_with(' ')) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string{"\"\""} : std::string{c};
+  return quoted + "\"";
+}
+
+// -v, which people read faster, unless the paths hold what separates its parts.
+void append_mount(Argv& argv, const ResolvedMount& mount, bool is_read_only) {
+  if ((mount.source + mount.target).find_first_of(":,\"") == std::string::npos) {
+    append(argv, {"-v", mount.source + ":" + mount.target + (is_read_only ? ":ro" : "")});
+    return;
+  }
+  append(argv, {"--mount",
+                fmt::format("type={},{},{}{}", mount.is_volume ? "volume" : "bind",
+                            csv_field("source=" + mount.source),
+                            csv_field("target=" + mount.target), is_read_only ? ",readonly" : "")});
+}
+
+void append_variables(Argv& argv, const RunPlan& plan, const LaunchExtras* extras) {
+  for (const auto& [name, value] : plan.env) append(argv, {"-e", name + "=" + value});
+  for (const std::string& name : plan.host_variables) append(argv, {"-e", name});
+  append_visible_devices(argv, plan);
+  if (extras == nullptr) return;
+  for (const auto& [name, value] : extras->env) append(argv, {"-e", name + "=" + value});
+}
+
+// An index holds several platforms, so the one that is meant is named.
+void append_image(Argv& argv, const PinnedImage& image) {
+  const bool is_index = !image.index.empty() && image.run_as.ends_with("@" + image.index);
+  if (is_index && !image.platform.empty()) append(argv, {"--platform", image.platform});
+  argv.push_back(image.run_as);
+}
+
+void append_extras(Argv& argv, const RunPlan& plan, const LaunchExtras* extras) {
+  const std::string& name = plan.name.empty() && extras ? extras->name : plan.name;
+  if (!name.empty()) append(argv, {"--name", name});
+  if (extras == nullptr) return;
+  if (!extras->cidfile.empty()) append(argv, {"--cidfile", extras->cidfile});
+  for (const auto& [key, value] : extras->labels) append(argv, {"--label", key + "=" + value});
+}
+
+// Of the words that pass through, those whose meaning is known and wanted in the probe.
+void append_probe_words(Argv& argv, const std::vector<std::string>& words) {
+  for (const profile::Word& word : profile::read_words(words).options) {
+    if (word.option == nullptr || !word.option->is_for_probe) continue;
+    const std::string flag{word.option->flag};
+    argv.push_back(word.value ? flag + "=" + *word.value : flag);
+  }
+}
+
+// Whether the profile or the caller, not the image, says what program the job is.
+bool replaces_entrypoint(const RunPlan& plan) {
+  const profile::Option* const entrypoint = profile::find_by_key("entrypoint");
+  return std::ranges::find(plan.container, entrypoint, &OptionValue::option) !=
+             plan.container.end() ||
+         std::ranges::any_of(profile::read_words(plan.profile.extra_args).options,
+                             [&](const profile::Word& word) { return word.option == entrypoint; });
+}
+
+}  // namespace
+
+Argv docker_argv(const RunPlan& plan, const LaunchExtras* extras) {
+  Argv argv = {"docker", "run"};
+  append_gpu(argv, plan.gpu);
+  if (plan.interactive || plan.tty) {
+    argv.emplace_back(!plan.tty ? "-i" : plan.interactive ? "-it" : "-t");
+  }
+  for (const OptionValue& value : plan.container) append_option(argv, value);
+  append_extras(argv, plan, extras);
+  const auto& passed_through = plan.profile.extra_args;
+  argv.insert(argv.end(), passed_through.begin(), passed_through.end());
+  for (const ResolvedMount& mount : plan.mounts) append_mount(argv, mount, mount.read_only);
+  append_variables(argv, plan, extras);
+  append_image(argv, plan.image);
+  argv.insert(argv.end(), plan.command.begin(), plan.command.end());
+  return argv;
+}
+
+Argv docker_probe_argv(const RunPlan& plan, const ProbeRequest& request) {
+  Argv argv = {"docker", "run"};
+  append_gpu(argv, plan.gpu);
+  append(argv, {"-i", "--rm", "--network", "none", "--name", request.name});
+  for (const OptionValue& value : plan.container) {
+    if (value.option->is_for_probe) append_option(argv, value);
+  }
+  append_probe_words(argv, plan.profile.extra_args);
+  for (const ResolvedMount& mount : plan.mounts) {
+    // The engine would create a volume that does not exist yet.
+    if (!mount.must_create && !mount.is_volume) append_mount(argv, mount, true);
+  }
+  append_variables(argv, plan, nullptr);
+  std::optional<std::string> entrypoint = request.entrypoint;
+  if (!entrypoint && replaces_entrypoint(plan)) entrypoint = "sh";
+  if (entrypoint) append(argv, {"--entrypoint", *entrypoint});
+  append_image(argv, plan.image);
+  if (!entrypoint) argv.emplace_back("sh");
+  argv.emplace_back("-s");
+  return argv;
+}
+
+}  // namespace sparkrun::plan

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#include "plan/gpu_access.hpp"
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace sparkrun::plan {
+namespace {
+
+using profile::GpuAccess;
+
+constexpr std::string_view nvidia_runtime = "nvidia";
+constexpr long long device_count_max = 64;
+
+GpuChoice choose_automatically(const engine::EngineFacts* facts) {
+  if (facts == nullptr) {
+    return {GpuAccess::runtime_and_gpus, "",
+            "no engine was asked; this is the form documented for DGX Spark"};
+  }
+  if (facts->name == "podman")
+    return {GpuAccess::cdi, "", "podman reaches NVIDIA GPUs through CDI"};
+  if (facts->has_runtime(nvidia_runtime)) {
+    // In that mode the runtime refuses to work next to --gpus, whose hook is the legacy mode's.
+    if (facts->toolkit_mode == "cdi") {
+      return {GpuAccess::runtime, "",
+              "the engine has the runtime nvidia, and its toolkit is in cdi mode"};
+    }
+    return {GpuAccess::runtime_and_gpus, "", "the engine has a runtime called nvidia"};
+  }
+  if (facts->has_nvidia_cdi) {
+    return {GpuAccess::cdi, "", "the engine has no runtime called nvidia, but a CDI specification"};
+  }
+  return {GpuAccess::gpus, "",
+          "the engine has neither a runtime called nvidia nor a CDI specification"};
+}
+
+void require(GpuAccess access, const engine::EngineFacts& facts) {
+  const bool wants_runtime = access == GpuAccess::runtime || access == GpuAccess::runtime_and_gpus;
+  if (wants_runtime ? facts.has_runtime(nvidia_runtime)
+                    : access != GpuAccess::cdi || facts.has_nvidia_cdi) {
+    return;
+  }
+  const std::string there =
+      fmt::format("runtimes: {}; CDI specification for nvidia.com/gpu: {}",
+                  facts.runtimes.empty() ? "none" : join(facts.runtimes, ", "),
+                  facts.has_nvidia_cdi ? "yes" : "no");
+  throw Error{
+      "engine.gpu_access",
+      fmt::format("`gpu.access = \"{}\"` needs {}, which {} does not have ({})", to_string(access),
+                  wants_runtime ? "a runtime called nvidia" : "a CDI specification",
+                  facts.name.empty() ? "the engine" : facts.name, there),
+      {{"access", std::string{to_string(access)}}, {"available", there}}};
+}
+
+// `device=0,1,capabilities=utility` -> `device=0,1` and `capabilities=utility`: a part without `=`
+// belongs to the field before it.
+std::vector<std::string> fields(std::string_view devices) {
+  std::vector<std::string> result;
+  for (const std::string_view part : split(devices, ',')) {
+    const bool is_continuation = part.find('=') == std::string_view::npos && !result.empty() &&
+                                 result.back().starts_with("device=");
+    if (is_continuation)
+      result.back().append(",").append(part);
+    else
+      result.emplace_back(part);
+  }
+  return result;
+}
+
+}  // namespace
+
+profile::Gpu requested_gpu(const profile::Profile& profile, const RunOptions& options) {
+  profile::Gpu gpu = profile.gpu;
+  gpu.access = options.gpu_access.value_or(gpu.access);
+  return gpu;
+}
+
+GpuChoice choose_gpu_access(const profile::Gpu& gpu, const engine::EngineFacts* facts) {
+  GpuChoice choice;
+  if (gpu.access == GpuAccess::automatic) {
+    choice = choose_automatically(facts);
+  } else {
+    if (facts != nullptr) require(gpu.access, *facts);
+    choice.access = gpu.access;
+    choice.reason = fmt::format("`gpu.access = \"{}\"`", to_string(gpu.access));
+  }
+  choice.devices = gpu.devices;
+  return choice;
+}
+
+std::string gpus_value(std::string_view devices) {
+  if (devices.find('"') != std::string_view::npos)
+    return std::string{devices};  // quoted by its author
+  std::vector<std::string> result = fields(devices);
+  for (std::string& field : result) {
+    if (field.find(',') != std::string::npos) field = '"' + field + '"';
+  }
+  return join(result, ",");
+}
+
+std::vector<std::string> device_names(std::string_view devices) {
+  std::string plain{devices};
+  std::erase(plain, '"');
+  std::string list = fields(plain).front();
+  if (list.starts_with("device="))
+    list.erase(0, std::string_view{"device="}.size());
+  else if (const auto count = parse_number(list)) {  // `--gpus 2`: any two
+    list.clear();
+    for (long long n = 0; n < std::min(*count, device_count_max); ++n) {
+      list += (n == 0 ? "" : ",") + std::to_string(n);
+    }
+  }
+  std::vector<std::string> names;
+  for (const std::string_view name : split(list, ',')) names.emplace_back(name);
+  return names;
+}
+
+}  // namespace sparkrun::plan

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "plan/run_plan.hpp"
+
+#include <string>
+#include <vector>
+
+namespace sparkrun::plan {
+
+// Combinations that the engine accepts and that do not do what they seem to; one line each.
+std::vector<std::string> lints(const RunPlan& plan);
+
+}  // namespace sparkrun::plan

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "profile/profile.hpp"
+#include "sys/files.hpp"
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sparkrun::plan {
+
+namespace fs = std::filesystem;
+
+// Which image, and why that one. Digests are empty where they are not known.
+struct PinnedImage {
+  std::string reference;  // expanded, as the profile or the caller named it
+  std::string run_as;     // what the engine is given: NAME@DIGEST, or an image id
+  std::string index;
+  std::string manifest;
+  std::string config;
+  std::string chain;
+  std::string platform;
+  std::string pin;       // lock, remembered, digest, image-id
+  std::string pin_note;  // one line for people: where the pin came from
+};
+
+// How the job reaches the GPU, decided from facts.
+struct GpuChoice {
+  profile::GpuAccess access = profile::GpuAccess::none;  // never `automatic`
+  std::string devices;
+  std::string reason;  // `the engine has a runtime called nvidia`
+};
+
+struct ResolvedMount {
+  std::string source;  // absolute, or the name of a volume
+  std::string target;
+  bool read_only = false;
+  bool must_create = false;     // missing, and the profile says create = true
+  bool is_volume = false;       // the engine's own, by name
+  bool is_from_profile = true;  // false: the caller's, from the command line
+};
+
+struct PassedVariable {
+  std::string name;
+  std::string from;  // profile, host
+};
+
+enum class TtyMode { automatic, always, never };
+
+// What the command line adds to the profile.
+struct RunOptions {
+  TtyMode tty = TtyMode::automatic;
+  std::string name;                  // --name; empty: one is made at launch
+  std::vector<std::string> command;  // replaces the profile's when not empty
+  std::vector<profile::OptionValue>
+      container;  // replaces (flag, value) or adds to (list, table) the profile's
+  std::vector<profile::Mount> mounts;
+  std::vector<std::pair<std::string, std::string>> env;
+  std::vector<profile::HostVariable> env_from_host;
+  std::optional<profile::GpuAccess> gpu_access;
+};
+
+// The path without symbolic links, as far as it exists.
+fs::path resolve_links(const fs::path& path);
+
+// What the plan needs to know of the surroundings.
+struct PlanFacts {
+  fs::path project_root;       // relative mount sources of a profile start here
+  fs::path working_directory;  // those of the command line start here
+  fs::path home;
+  std::map<std::string, std::string, std::less<>> variables;  // of the host
+  bool in_is_usable = true;
+  bool in_is_terminal = false;
+  bool out_is_terminal = false;
+  // All that planning asks of the file system.
+  std::function<bool(const fs::path&)> path_exists = sys::path_exists;
+  std::function<fs::path(const fs::path&)> real_path = resolve_links;
+};
+
+// Everything a launch needs, as a value; printing it is `--dry-run`.
+struct RunPlan {
+  profile::Profile profile;
+  PinnedImage image;
+  GpuChoice gpu;
+  bool tty = false;
+  bool interactive = false;
+  std::string name;
+  std::vector<std::string> command;
+  std::vector<profile::OptionValue> container;
+  std::vector<ResolvedMount> mounts;
+  std::vector<std::pair<std::string, std::string>>
+      env;                                  // name=value, from profile and command line
+  std::vector<std::string> host_variables;  // passed by name only, set on the host
+  std::vector<std::string> warnings;
+};
+
+// What a launch adds to the words that a person would type.
+struct LaunchExtras {
+  std::string name;
+  std::string cidfile;
+  std::vector<std::pair<std::string, std::string>> labels;
+  std::vector<std::pair<std::string, std::string>> env;
+};
+
+}  // namespace sparkrun::plan

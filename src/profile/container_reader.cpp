@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+#include "profile/container_reader.hpp"
+
+#include "base/text.hpp"
+#include "profile/secrets.hpp"
+#include "profile/values.hpp"
+#include "profile/words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace sparkrun::profile {
+namespace {
+
+using Kind = TomlNode::Kind;
+
+// Options that would contradict what sparkrun does with the container: it names it, stays with it,
+// and chooses its platform.
+constexpr std::array options_of_sparkrun = std::to_array<std::string_view>(
+    {"--detach", "--cidfile", "--name", "--platform", "--arch", "--os", "--help"});
+
+// For the spelling of docker (`rm`), and for flags that have a place of their own.
+std::string advice(std::string_view key) {
+  std::string flag{key};
+  std::ranges::replace(flag, '_', '-');
+  const Option* option = find_by_flag("--" + flag);
+  if (option == nullptr && key.size() == 1) option = find_by_flag("-" + flag);
+  if (option == nullptr) return "";
+  if (!option->key.empty()) return fmt::format(" (did you mean `{}`?)", option->key);
+  if (option->flag == "--gpus" || option->flag == "--runtime") return " (see [gpu])";
+  if (option->flag == "--volume" || option->flag == "--mount") {
+    return " (mounts are written [[mount]])";
+  }
+  if (option->flag == "--env") return " (see [env] and `env_from_host`)";
+  if (option->flag == "--platform") return " (see `platforms`)";
+  return fmt::format(" (`{}` is decided by each `sparkrun run`)", option->flag);
+}
+
+// The value of a flag that takes one, as a word; what is faulty is reported.
+std::optional<std::string> read_value(Section& section, const Option& option,
+                                      const TomlNode& node) {
+  const std::string label = section.label(option.key);
+  const bool is_number_node = node.kind == Kind::integer || node.kind == Kind::real;
+  std::optional<std::string> text;
+  if (option.kind == ValueKind::number && is_number_node) {
+    text = node.kind == Kind::integer ? std::to_string(node.integer) : fmt::format("{}", node.real);
+  } else if (option.kind == ValueKind::text || node.kind == Kind::string) {
+    text = section.checked_text(node, label, Controls::refuse);
+  } else {
+    const bool is_size_wanted = option.kind == ValueKind::size;
+    section.must_be(node, label, is_size_wanted ? "a string such as \"16g\"" : "a number");
+  }
+  if (!text) return std::nullopt;
+  const bool is_unlimited = option.key == "memory_swap" && *text == "-1";
+  if (text->empty() && option.key != "entrypoint") {
+    section.faults().add(
+        node, fmt::format("`{}` is empty; leave it out for the engine's default", label));
+  } else if (option.kind == ValueKind::size && !is_size(*text) && !is_unlimited) {
+    section.faults().add(node,
+                         fmt::format("`{}` must be a size such as 16g, not `{}`", label, *text));
+  } else if (option.kind == ValueKind::number && !is_number(*text)) {
+    section.faults().add(node, fmt::format("`{}` must be a number, not `{}`", label, *text));
+  }
+  return text;
+}
+
+// `[container.ulimits]` -> `memlock=-1`, ...
+std::vector<std::string> read_pairs(Section& section, const Option& option) {
+  std::vector<std::string> pairs;
+  const TomlNode* const table = section.take(option.key, Kind::table);
+  if (table == nullptr) return pairs;
+  for (const auto& [name, node] : table->entries) {
+    const std::string label = fmt::format("{}.{}", section.label(option.key), name);
+    if (!is_plain_name(name)) {
+      section.faults().add(
+          node, fmt::format("`{}` cannot be a name in `{}`", name, section.label(option.key)));
+    } else if (node.kind == Kind::integer) {
+      pairs.push_back(fmt::format("{}={}", name, node.integer));
+    } else if (node.kind != Kind::string) {
+      section.must_be(node, label, "a string or a whole number");
+    } else if (const auto value = section.checked_text(node, label, Controls::refuse)) {
+      pairs.push_back(fmt::format("{}={}", name, *value));
+    }
+  }
+  return pairs;
+}
+
+// Nothing when the option is not to be written.
+std::optional<OptionValue> read_option(Section& section, const Option& option) {
+  const TomlNode* const node = section.take(option.key);
+  if (node == nullptr) return std::nullopt;
+  OptionValue value{.option = &option};
+  switch (option.arity) {
+    case Arity::flag:
+      return section.boolean(option.key).value_or(false) ? std::optional{value} : std::nullopt;
+    case Arity::value:
+      if (auto text = read_value(section, option, *node)) value.values = {std::move(*text)};
+      break;
+    case Arity::list:
+      value.values = section.texts(option.key).value_or(value.values);
+      break;
+    case Arity::table:
+      value.values = read_pairs(section, option);
+      break;
+  }
+  return value.values.empty() ? std::nullopt : std::optional{value};
+}
+
+void judge_word(const TomlNode& node, const Word& word, Faults& faults) {
+  const std::string text = word.value.value_or("");
+  const auto [name, value] = split_once(text, '=');
+  const bool sets_variable = word.option && word.option->flag == "--env";
+  if (sets_variable && is_secret(name, value)) {
+    faults.add(node, fmt::format("`{}` in `container.extra_args` looks like a secret; name it in "
+                                 "`env_from_host`",
+                                 name));
+  }
+  if (word.lacks_value()) {
+    faults.add(node, fmt::format("`{}` in `container.extra_args` lacks its value", word.flag));
+  }
+  if (word.option &&
+      std::ranges::find(options_of_sparkrun, word.option->flag) != options_of_sparkrun.end()) {
+    faults.add(node, fmt::format("`{}` cannot be in `container.extra_args`: sparkrun names the "
+                                 "container, stays with it and chooses its platform",
+                                 word.flag));
+  }
+}
+
+// A bare word among the options would be taken for the image, and the pinned image for its command.
+void judge_extra_args(const TomlNode& node, const std::vector<std::string>& words, Faults& faults) {
+  const ReadWords read = read_words(words);
+  for (const Word& word : read.options) judge_word(node, word, faults);
+  if (read.end == words.size()) return;
+  faults.add(node, fmt::format("`container.extra_args` may hold options only, and `{}` is none; "
+                               "write `--flag=value` as one word",
+                               words[read.end]));
+}
+
+}  // namespace
+
+ContainerFlags read_container(const TomlNode& table, Faults& faults) {
+  ContainerFlags flags;
+  Section section{table, "container", faults};
+  for (const Option& option : options()) {
+    if (option.key.empty()) continue;
+    if (auto value = read_option(section, option)) flags.options.push_back(std::move(*value));
+  }
+  if (auto words = section.texts("extra_args", Controls::allow)) {
+    judge_extra_args(*table.find("extra_args"), *words, faults);
+    flags.extra_args = std::move(*words);
+  }
+  section.refuse_unknown(advice);
+  return flags;
+}
+
+}  // namespace sparkrun::profile

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#include "run/launch.hpp"
+
+#include <signal.h>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "plan/argv/docker.hpp"
+#include "sys/files.hpp"
+
+namespace sparkrun::run {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds cidfile_interval{10};
+constexpr milliseconds first_grace{10'000};
+constexpr milliseconds second_grace{2'000};
+
+// One job from start to end; see the contract in the header.
+class Job {
+ public:
+  Job(const plan::LaunchExtras& extras, engine::Engine& engine, sys::System& system, const OnBound& on_bound)
+      : extras_(extras), engine_(engine), system_(system), on_bound_(on_bound) {}
+
+  Ended run(const std::vector<std::string>& argv) {
+    const milliseconds start = system_.clock.monotonic();
+    client_ = engine_.start(argv);
+    while (!has_ended_) step();
+    look_for_container();
+    // With a terminal docker's client does not pass signals on, it just ends: the job is stopped here.
+    if (signals_ > 0) stop_container(grace());
+    ask_for_end();
+    ended_.duration = system_.clock.monotonic() - start;
+    return ended_;
+  }
+
+ private:
+  void step() {
+    const sys::ProcessEvent event = client_->wait(patience());
+    if (event.kind == sys::ProcessEvent::Kind::signal) return on_signal(event.signal);
+    look_for_container();
+    if (event.kind == sys::ProcessEvent::Kind::exited) {
+      has_ended_ = true;
+      ended_.exit = event.exit;
+    } else if (deadline_ && system_.clock.monotonic() >= *deadline_) {
+      stop_container(milliseconds{0});  // the time to end by itself is over
+      deadline_.reset();
+    }
+  }
+
+  // How long to sleep: until the deadline, and in short steps while the container's id is awaited.
+  [[nodiscard]] std::optional<milliseconds> patience() const {
+    std::optional<milliseconds> left;
+    if (deadline_) left = std::max(milliseconds{0}, *deadline_ - system_.clock.monotonic());
+    if (!ended_.container.empty()) return left;
+    return left ? std::min(*left, cidfile_interval) : cidfile_interval;
+  }
+
+  void on_signal(const sys::Signal& signal) {
+    ended_.signal = sys::signal_name(signal.number);
+    if (!signal.from_terminal) client_->send(signal.number);
+    ++signals_;
+    if (signals_ >= 3) return stop_container(grace());
+    const bool sets_limit = signals_ == 2 || signal.number != SIGINT;
+    if (sets_limit) deadline_ = system_.clock.monotonic() + grace();
+  }
+
+  [[nodiscard]] milliseconds grace() const {
+    return signals_ <= 1 ? first_grace : signals_ == 2 ? second_grace : milliseconds{0};
+  }
+
+  void look_for_container() {
+    if (!ended_.container.empty()) return;
+    const std::string id{trim(sys::read_file(extras_.cidfile).value_or(""))};
+    if (id.size() != 64) return;  // absent, or not fully written yet
+    ended_.container = id;
+    on_bound_(id, find_container());
+  }
+
+  // An engine that fails here must not hide how the job ended: what it does not answer stays unknown.
+  void stop_container(milliseconds grace) {
+    const std::string& target = ended_.container.empty() ? extras_.name : ended_.container;
+    try {
+      engine_.stop(target, std::chrono::duration_cast<std::chrono::seconds>(grace));
+    } catch (const Error& error) {
+      ended_.warnings.push_back(std::string{"the container may still run: "} + error.what());
+    }
+  }
+
+  std::optional<engine::ContainerState> find_container() {
+    try {
+      return engine_.find_container(ended_.container);
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  }
+
+  void ask_for_end() {
+    if (ended_.container.empty()) return;
+    if (const auto state = find_container()) ended_.is_oom = state->is_oom_killed;
+  }
+
+  const plan::LaunchExtras& extras_;
+  engine::Engine& engine_;
+  sys::System& system_;
+  const OnBound& on_bound_;
+  std::unique_ptr<sys::ForegroundProcess> client_;
+  Ended ended_;
+  std::optional<milliseconds> deadline_;
+  int signals_ = 0;
+  bool has_ended_ = false;
+};
+
+}  // namespace
+
+Ended launch(const plan::RunPlan& plan, const plan::LaunchExtras& extras, engine::Engine& engine,
+             sys::System& system, const OnBound& on_bound) {
+  return Job{extras, engine, system, on_bound}.run(plan::docker_argv(plan, &extras));
+}
+
+}  // namespace sparkrun::run

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#include "run/prepare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "base/ulid.hpp"
+#include "lock/resolver.hpp"
+#include "oci/connect.hpp"
+#include "plan/gpu_access.hpp"
+#include "plan/planner.hpp"
+#include "plan/trust.hpp"
+#include "run/pin.hpp"
+
+namespace sparkrun::run {
+namespace {
+
+// Bare `sparkrun run`: the configured profile, else the only one of the project.
+std::string default_target(const config::Settings& settings, const profile::Store& store) {
+  const std::string configured = settings.text("profile");
+  if (!configured.empty()) return configured;
+  std::vector<std::string> names, of_project;
+  for (const profile::ListedProfile& listed : store.list()) {
+    names.push_back(listed.name);
+    if (listed.origin == profile::Origin::project) of_project.push_back(listed.name);
+  }
+  if (of_project.size() == 1) return of_project.front();
+  throw Error{"usage.no_profile",
+              fmt::format("which profile? There {} {} in this project; known are: {}",
+                          of_project.empty() ? "is no" : "are",
+                          of_project.empty() ? "profile" : fmt::format("{} profiles", of_project.size()),
+                          join(names, ", "))};
+}
+
+profile::Profile load_target(const std::string& target, const profile::Store& store) {
+  return is_image(target) ? store.from_image(target) : store.load(target);
+}
+
+// --platform, else the engine's own where the profile lists it, else the profile's first.
+std::string choose_platform(const Request& request, const profile::Profile& profile,
+                            const std::optional<engine::EngineFacts>& engine) {
+  if (!request.platform.empty()) return oci::Platform::parse(request.platform).to_string();
+  const std::string native = engine ? engine->os + "/" + engine->architecture : "";
+  const auto& listed = profile.platforms;
+  if (listed.empty()) return native.empty() ? "linux/arm64" : native;
+  return std::ranges::find(listed, native) != listed.end() ? native : listed.front();
+}
+
+// What a project asks for needs the user's consent, given on the command line or in the user's own config.
+void check_trust(const plan::RunPlan& plan, const plan::PlanFacts& facts, const Request& request,
+                 const config::Settings& settings) {
+  std::vector<std::string> allowed = settings.list("allow");
+  allowed.insert(allowed.end(), request.allow.begin(), request.allow.end());
+  plan::require_trust(plan::trust_needs(plan, facts), allowed);
+}
+
+plan::PlanFacts plan_facts(const sys::System& system, const profile::Project& project) {
+  return {.project_root = project.root,
+          .working_directory = system.environment.working_directory,
+          .home = system.environment.home(),
+          .variables = system.environment.variables,
+          .in_is_usable = system.terminal.in_is_usable,
+          .in_is_terminal = system.terminal.in_is_terminal,
+          .out_is_terminal = system.terminal.out_is_terminal};
+}
+
+}  // namespace
+
+bool is_image(std::string_view target) {
+  return target.find_first_of("/:@") != std::string_view::npos;
+}
+
+LockedMode locked_mode(const Request& request, const config::Settings& settings,
+                       const sys::Environment& environment) {
+  if (request.locked) return {*request.locked, *request.locked ? "--locked" : "--no-locked"};
+  if (const auto configured = settings.boolean("locked")) return {*configured, settings.origin("locked")};
+  const std::string ci = environment.get_or("CI", "");
+  const bool is_ci = !ci.empty() && ci != "0" && !equal_ignoring_case(ci, "false");
+  return {is_ci, "CI"};
+}
+
+Prepared prepare(const Request& request, const profile::Project& project, sys::System& system,
+                 const config::Settings& settings, engine::Engine& engine) {
+  const profile::Store store{project, system.environment};
+  const std::string target = request.target.empty() ? default_target(settings, store) : request.target;
+  const profile::Profile profile = load_target(target, store);
+
+  Prepared prepared{.id = make_ulid(system.clock.now(), system.clock.randomness()), .project = project};
+  try {
+    prepared.engine = engine.facts();
+  } catch (const Error& error) {
+    if (!request.is_dry_run || error.exit_code() != ExitCode::engine) throw;
+    prepared.engine_note = error.what();
+  }
+  prepared.host = sys::read_host_facts(system.environment);
+
+  const std::string platform = choose_platform(request, profile, prepared.engine);
+  const PinChoice pin = choose_pin(
+      {.profile = profile, .platform = platform, .lock_path = store.lock_path(profile),
+       .root = project.root, .locked = locked_mode(request, settings, system.environment),
+       .latest = request.latest, .may_remember = !request.is_dry_run},
+      system, settings);
+  prepared.lock = pin.lock;
+  prepared.notes = pin.notes;
+
+  const engine::EngineFacts* const facts = prepared.engine ? &*prepared.engine : nullptr;
+  const plan::PlanFacts surroundings = plan_facts(system, project);
+  prepared.plan = plan::make_plan(profile, pin.image, plan::choose_gpu_access(plan::requested_gpu(profile, request.options), facts),
+                                  request.options, surroundings);
+  if (!request.is_dry_run) check_trust(prepared.plan, surroundings, request, settings);
+  return prepared;
+}
+
+}  // namespace sparkrun::run

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/settings.hpp"
+#include "engine/engine.hpp"
+#include "lock/store.hpp"
+#include "plan/run_plan.hpp"
+#include "profile/store.hpp"
+#include "sys/host_facts.hpp"
+#include "sys/system.hpp"
+
+namespace sparkrun::run {
+
+namespace fs = std::filesystem;
+
+// What the user asked for, before anything is looked up.
+struct Request {
+  std::string target;  // profile or image; empty: the only profile, or the configured one
+  plan::RunOptions options;
+  std::string platform;            // --platform; empty: chosen
+  std::optional<bool> locked;      // --locked, --no-locked
+  bool latest = false;             // resolve the tag anew
+  std::vector<std::string> allow;  // trust names
+  bool is_dry_run = false;         // nothing is created, remembered or refused for trust
+};
+
+// The result of the first phase: everything that is known before the engine's store is touched.
+struct Prepared {
+  std::string id;  // ULID of the run
+  profile::Project project;
+  std::optional<lock::StoredLock> lock;
+  plan::RunPlan plan;
+  std::optional<engine::EngineFacts> engine;  // none: not reachable, `engine_note` says why
+  std::string engine_note;
+  sys::HostFacts host;
+  std::vector<std::string> notes;  // for people: where the pin came from, what to do next
+};
+
+// Whether an argument of `run` names an image rather than a profile.
+bool is_image(std::string_view target);
+
+// Whether only a current lock will do, and who said so (`--locked`, `SPARKRUN_LOCKED`, a file, `CI`).
+struct LockedMode {
+  bool is_on = false;
+  std::string said_by;
+};
+LockedMode locked_mode(const Request& request, const config::Settings& settings,
+                       const sys::Environment& environment);
+
+// Finds profile, pin and facts and makes the plan. The engine is asked for its facts; where it does not
+// answer, a dry run goes on and a real one throws `engine.*`. The network is used only where no lock and no
+// remembered pin answers.
+Prepared prepare(const Request& request, const profile::Project& project, sys::System& system,
+                 const config::Settings& settings, engine::Engine& engine);
+
+}  // namespace sparkrun::run

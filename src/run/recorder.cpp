@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "run/recorder.hpp"
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "preflight/report.hpp"
+
+namespace sparkrun::run {
+namespace {
+
+constexpr std::chrono::milliseconds git_timeout{3'000};
+
+// Commit and cleanliness of the project's work tree; nothing outside git, or when git does not answer.
+std::optional<audit::GitState> read_git_state(const fs::path& root, sys::System& system) {
+  const auto git = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"git", "--no-optional-locks", "-C", root.string()});
+    return system.processes.run({.argv = std::move(words), .timeout = git_timeout});
+  };
+  const sys::ProcessResult head = git({"rev-parse", "--verify", "HEAD"});
+  if (!head.is_success()) return std::nullopt;
+  const sys::ProcessResult status = git({"status", "--porcelain", "--untracked-files=no"});
+  return audit::GitState{.commit = std::string{trim(head.out)},
+                         .is_dirty = !status.is_success() || !trim(status.out).empty()};
+}
+
+std::optional<audit::PreflightSummary> summarise(const preflight::Report* report) {
+  if (report == nullptr) return audit::PreflightSummary{.verdict = "not checked", .checks = {}};
+  return audit::PreflightSummary{.verdict = report->verdict, .checks = preflight::check_texts(*report)};
+}
+
+}  // namespace
+
+fs::path audit_root(const config::Settings& settings, const sys::Environment& environment) {
+  const std::string configured = settings.text("audit_dir");
+  return configured.empty() ? environment.state_directory() / "audit" : fs::path{configured};
+}
+
+fs::path ledger_folder(const config::Settings& settings, const sys::Environment& environment,
+                       const std::string& host_id) {
+  return audit::ledger_folder(audit_root(settings, environment), host_id, environment.uid);
+}
+
+Recorder::Recorder(const config::Settings& settings, const sys::System& system, const std::string& host_id)
+    : mode_(settings.text("audit")),
+      ledger_(ledger_folder(settings, system.environment, host_id), system.clock) {}
+
+void Recorder::append(const Json& record) {
+  if (mode_ != "required") return append_or_warn(record);
+  head_ = ledger_.append(record).to_string();
+}
+
+void Recorder::append_or_warn(const Json& record) {
+  if (mode_ == "off") return;
+  try {
+    head_ = ledger_.append(record).to_string();
+  } catch (const Error& error) {
+    warnings_.push_back(std::string{"not recorded: "} + error.what());
+  }
+}
+
+audit::RunContext record_context(const Prepared& prepared, std::vector<std::string> argv,
+                                 const preflight::Report* report, sys::System& system) {
+  audit::RunContext context;
+  context.plan = &prepared.plan;
+  context.host = &prepared.host;
+  context.engine = prepared.engine ? &*prepared.engine : nullptr;
+  context.profile = prepared.plan.profile.name;
+  context.argv = std::move(argv);
+  context.preflight = summarise(report);
+  if (prepared.lock) context.lock = audit::LockState{prepared.lock->source, prepared.lock->sha256};
+  context.git = read_git_state(prepared.project.root, system);
+  context.uid = system.environment.uid;
+  context.tool_version = SPARKRUN_VERSION;
+  return context;
+}
+
+}  // namespace sparkrun::run

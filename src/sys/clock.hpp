@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+
+#include "base/time.hpp"
+
+namespace sparkrun::sys {
+
+// Time and randomness, so that tests can fix both.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  [[nodiscard]] virtual TimePoint now() const = 0;
+  // Never goes backwards; only differences mean anything.
+  [[nodiscard]] virtual std::chrono::milliseconds monotonic() const = 0;
+  [[nodiscard]] virtual std::array<uint8_t, 10> randomness() = 0;
+};
+
+class SystemClock final : public Clock {
+ public:
+  [[nodiscard]] TimePoint now() const override;
+  [[nodiscard]] std::chrono::milliseconds monotonic() const override;
+  [[nodiscard]] std::array<uint8_t, 10> randomness() override;
+};
+
+}  // namespace sparkrun::sys

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#include "sys/files.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.hpp"
+
+namespace sparkrun::sys {
+namespace {
+
+[[noreturn]] void fail(std::string_view id, std::string_view verb, const fs::path& path, int code) {
+  throw Error{id, fmt::format("cannot {} {}: {}", verb, path.string(), std::strerror(code)),
+              {{"path", path.string()}}};
+}
+
+// Removes the temporary file unless the rename has taken it.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const fs::path& target) : path_(target.string() + ".XXXXXX") {
+    fd_ = FileDescriptor{mkostemp(path_.data(), O_CLOEXEC)};
+    if (!fd_.is_open()) fail("file.unwritable", "write", target, errno);
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() {
+    if (!path_.empty()) unlink(path_.c_str());
+  }
+
+  [[nodiscard]] int fd() const { return fd_.get(); }
+  void rename_to(const fs::path& target) {
+    if (::rename(path_.c_str(), target.c_str()) != 0) fail("file.unwritable", "write", target, errno);
+    path_.clear();
+  }
+
+ private:
+  std::string path_;
+  FileDescriptor fd_;
+};
+
+}  // namespace
+
+FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
+  if (this != &other) {
+    close();
+    fd_ = std::exchange(other.fd_, -1);
+  }
+  return *this;
+}
+
+FileDescriptor::~FileDescriptor() { close(); }
+
+void FileDescriptor::close() {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+}
+
+std::optional<std::string> read_file(const fs::path& path, size_t bytes_max) {
+  const FileDescriptor fd{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  if (!fd.is_open()) {
+    if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+    fail("file.unreadable", "read", path, errno);
+  }
+  std::string content;
+  std::array<char, 65536> buffer;
+  while (true) {
+    const ssize_t got = read(fd.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail("file.unreadable", "read", path, errno);
+    if (got == 0) return content;
+    content.append(buffer.data(), static_cast<size_t>(got));
+    if (content.size() > bytes_max) fail("file.unreadable", "read", path, EFBIG);
+  }
+}
+
+void write_all(int fd, std::string_view bytes, const fs::path& path) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail("file.unwritable", "write", path, errno);
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+void write_file_atomically(const fs::path& path, std::string_view content, mode_t mode) {
+  std::error_code unresolved;
+  const fs::path real = fs::is_symlink(path, unresolved) ? fs::weakly_canonical(path, unresolved) : path;
+  TemporaryFile temporary{real.empty() ? path : real};
+  write_all(temporary.fd(), content, path);
+  const mode_t mask = umask(0);
+  umask(mask);
+  if (fchmod(temporary.fd(), mode & ~mask) != 0 || fsync(temporary.fd()) != 0) {
+    fail("file.unwritable", "write", path, errno);
+  }
+  temporary.rename_to(real);
+  sync_folder(real.has_parent_path() ? real.parent_path() : ".");
+}
+
+void sync_folder(const fs::path& folder) {
+  const FileDescriptor fd{
+      open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  // A folder that cannot be opened or synced (some network file systems) still holds the new name.
+  if (fd.is_open()) fsync(fd.get());
+}
+
+void make_directories(const fs::path& path, mode_t mode) {
+  if (path.empty() || is_folder(path)) return;
+  make_directories(path.parent_path(), mode);
+  if (mkdir(path.c_str(), mode) != 0 && errno != EEXIST) fail("file.unwritable", "create", path, errno);
+  if (!is_folder(path)) fail("file.unwritable", "create", path, ENOTDIR);
+  sync_folder(path.parent_path());
+}
+
+std::vector<std::string> list_files(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code failure;
+  for (fs::directory_iterator entry{folder, failure}, end; !failure && entry != end;
+       entry.increment(failure)) {
+    std::error_code unknown;
+    if (entry->is_regular_file(unknown)) names.push_back(entry->path().filename().string());
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+Access access_to(const fs::path& path) {
+  if (access(path.c_str(), R_OK | W_OK) == 0) return Access::granted;
+  return errno == EACCES || errno == EPERM ? Access::denied : Access::absent;
+}
+
+void remove_file(const fs::path& path) {
+  std::error_code ignored;
+  fs::remove(path, ignored);
+}
+
+bool path_exists(const fs::path& path) {
+  std::error_code failure;
+  return fs::exists(path, failure);
+}
+
+bool is_folder(const fs::path& path) {
+  std::error_code failure;
+  return fs::is_directory(path, failure);
+}
+
+}  // namespace sparkrun::sys

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sparkrun::sys {
+
+namespace fs = std::filesystem;
+
+constexpr size_t file_bytes_max = size_t{16} << 20;  // what we read whole: profiles, locks, configs
+
+// Owns a descriptor. -1 is "none".
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept;
+  ~FileDescriptor();
+
+  [[nodiscard]] int get() const { return fd_; }
+  [[nodiscard]] bool is_open() const { return fd_ >= 0; }
+  void close();
+
+ private:
+  int fd_ = -1;
+};
+
+// The whole file; nothing when it does not exist. Throws `file.unreadable` (also for a directory and
+// for more than `bytes_max` bytes).
+std::optional<std::string> read_file(const fs::path& path, size_t bytes_max = file_bytes_max);
+
+// Temporary file in the same folder, fsync, rename, fsync of the folder: a reader sees the old bytes or
+// the new ones, also after a crash. Follows a symbolic link. Throws `file.unwritable`.
+void write_file_atomically(const fs::path& path, std::string_view content, mode_t mode = 0644);
+
+// Writes all of `bytes` or throws `file.unwritable` naming `path`.
+void write_all(int fd, std::string_view bytes, const fs::path& path);
+
+// Makes the names in a folder durable, as far as its file system can.
+void sync_folder(const fs::path& folder);
+
+// Creates what is missing of `path`, each new folder with `mode`, durably. Throws `file.unwritable`.
+void make_directories(const fs::path& path, mode_t mode);
+
+// Names (not paths) of the regular files in a folder, sorted; empty when there is no such folder.
+std::vector<std::string> list_files(const fs::path& folder);
+
+enum class Access { absent, denied, granted };
+// Whether this process may read and write what is there.
+Access access_to(const fs::path& path);
+
+// Removes a file; one that is not there is fine, and so is one that will not go.
+void remove_file(const fs::path& path);
+
+// Whether something is there; an unreadable parent counts as "no".
+bool path_exists(const fs::path& path);
+bool is_folder(const fs::path& path);
+
+}  // namespace sparkrun::sys

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#include "sys/host_facts.hpp"
+
+#include <pwd.h>
+#include <sys/utsname.h>
+
+#include "base/digest.hpp"
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "sys/files.hpp"
+
+namespace sparkrun::sys {
+namespace {
+
+// A fact that cannot be read is unknown, not an error.
+std::string read_text(const fs::path& path) {
+  try {
+    return read_file(path, 1 << 20).value_or("");
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+// The value behind `key` and `separator` in a file of such lines, unquoted.
+std::string find_value(std::string_view text, std::string_view key, char separator) {
+  for (const std::string_view line : split(text, '\n')) {
+    const auto [name, value] = split_once(line, separator);
+    if (trim(name) != key) continue;
+    std::string_view found = trim(value);
+    if (found.size() >= 2 && found.front() == '"' && found.back() == '"') {
+      found = found.substr(1, found.size() - 2);
+    }
+    return std::string{found};
+  }
+  return {};
+}
+
+long long kib(std::string_view meminfo, std::string_view key) {
+  const std::string value = find_value(meminfo, key, ':');
+  return parse_number(split_once(value, ' ').first).value_or(-1);
+}
+
+std::string oci_architecture(std::string_view machine) {
+  if (machine == "aarch64") return "arm64";
+  if (machine == "x86_64") return "amd64";
+  return std::string{machine};
+}
+
+// `NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  580.95.05  Release Build ...`
+std::string driver_version(std::string_view text) {
+  for (const std::string_view word : split(split_once(text, '\n').first, ' ')) {
+    if (word.find('.') != std::string_view::npos &&
+        word.find_first_not_of("0123456789.") == std::string_view::npos) {
+      return std::string{word};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+HostFacts read_host_facts(const Environment& environment, const fs::path& root) {
+  utsname name{};
+  uname(&name);
+  const std::string meminfo = read_text(root / "proc/meminfo");
+  HostFacts facts;
+  facts.hostname = name.nodename;
+  facts.kernel = name.release;
+  facts.architecture = oci_architecture(name.machine);
+  facts.boot_id = trim(read_text(root / "proc/sys/kernel/random/boot_id"));
+  facts.os = find_value(read_text(root / "etc/os-release"), "PRETTY_NAME", '=');
+  facts.driver = driver_version(read_text(root / "proc/driver/nvidia/version"));
+  facts.memory_total_kib = kib(meminfo, "MemTotal");
+  facts.memory_available_kib = kib(meminfo, "MemAvailable");
+  const std::string machine_id{trim(read_text(root / "etc/machine-id"))};
+  facts.id = sha256_hex("sparkrun-host:" + machine_id + ":" + facts.hostname).substr(0, 16);
+  const passwd* const user = getpwuid(environment.uid);
+  facts.user = user != nullptr ? user->pw_name : std::to_string(environment.uid);
+  return facts;
+}
+
+}  // namespace sparkrun::sys

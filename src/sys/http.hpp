@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace sparkrun::sys {
+
+// Everything that bounds one exchange; nothing from outside is unlimited.
+struct HttpLimits {
+  std::chrono::milliseconds connect_timeout{10'000};
+  std::chrono::milliseconds total_timeout{30'000};
+  size_t body_bytes_max = size_t{4} << 20;
+  int redirects_max = 5;
+};
+
+struct HttpRequest {
+  std::string method = "GET";
+  std::string url;
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::string body;
+  std::string unix_socket;  // path; empty: over the network
+  HttpLimits limits;
+};
+
+// Why there is no answer. `protocol`: what came is not HTTP, or was cut off.
+enum class HttpFault { none, resolve, connect, timeout, tls, too_large, redirect, protocol };
+
+struct HttpResponse {
+  int status = 0;
+  std::vector<std::pair<std::string, std::string>> headers;  // as sent, repeated names kept
+  std::string body;
+  HttpFault fault = HttpFault::none;
+  std::string fault_text;
+
+  // The first header of that name, compared without case.
+  [[nodiscard]] std::optional<std::string> header(std::string_view name) const;
+  [[nodiscard]] std::vector<std::string> all_headers(std::string_view name) const;
+};
+
+struct HttpWait {};  // another conversation has to get further first (it fetches a token for both)
+struct HttpDone {};
+using HttpStep = std::variant<HttpRequest, HttpWait, HttpDone>;
+
+// A dialogue of requests that depend on one another, without I/O of its own: it is asked for its next
+// step at the start, after each response, and again while it waits.
+class HttpConversation {
+ public:
+  virtual ~HttpConversation() = default;
+  virtual HttpStep begin() = 0;
+  virtual HttpStep on_response(const HttpResponse& response) = 0;
+  // Called after a HttpWait, whenever any other conversation has advanced.
+  virtual HttpStep resume() { return HttpDone{}; }
+};
+
+// Sends requests. Credentials in an `Authorization` header never follow a redirect to another origin
+// (scheme, host and port), and no redirect leads from https to http.
+class Http {
+ public:
+  virtual ~Http() = default;
+  // Drives all conversations to their end, side by side in one event loop. Throws `interrupted`.
+  virtual void run(std::span<HttpConversation* const> conversations) = 0;
+
+  HttpResponse send(const HttpRequest& request);
+};
+
+}  // namespace sparkrun::sys

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+#include "sys/process.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace sparkrun::sys {
+namespace {
+
+using std::chrono::milliseconds;
+using Steady = std::chrono::steady_clock;
+
+constexpr milliseconds termination_grace{2'000};
+
+struct Pipe {
+  FileDescriptor read_end, write_end;
+  Pipe() {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) throw Error{"bug", "no pipe: too many open files"};
+    read_end = FileDescriptor{ends[0]};
+    write_end = FileDescriptor{ends[1]};
+  }
+};
+
+// posix_spawn's two attribute objects, released together. The child gets default signal handling.
+class SpawnSettings {
+ public:
+  SpawnSettings() {
+    posix_spawn_file_actions_init(&actions_);
+    posix_spawnattr_init(&attributes_);
+    sigset_t none, defaults;
+    sigemptyset(&none);
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGPIPE);
+    posix_spawnattr_setsigmask(&attributes_, &none);
+    posix_spawnattr_setsigdefault(&attributes_, &defaults);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  }
+  SpawnSettings(const SpawnSettings&) = delete;
+  SpawnSettings& operator=(const SpawnSettings&) = delete;
+  ~SpawnSettings() {
+    posix_spawn_file_actions_destroy(&actions_);
+    posix_spawnattr_destroy(&attributes_);
+  }
+  void connect(int ours, int theirs) { posix_spawn_file_actions_adddup2(&actions_, ours, theirs); }
+  void connect_null(int theirs) {
+    posix_spawn_file_actions_addopen(&actions_, theirs, "/dev/null", O_RDONLY, 0);
+  }
+
+  // 0, or the errno of the failure.
+  int spawn(const ProcessSpec& spec, pid_t& pid) const {
+    std::vector<std::string> environment;
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+      const std::string_view name = split_once(*entry, '=').first;
+      const bool is_replaced = std::ranges::any_of(
+          spec.environment, [&](const auto& variable) { return variable.first == name; });
+      if (!is_replaced) environment.emplace_back(*entry);
+    }
+    for (const auto& [name, value] : spec.environment) environment.push_back(name + "=" + value);
+    return posix_spawnp(&pid, spec.argv.at(0).c_str(), &actions_, &attributes_,
+                        pointers(spec.argv).data(), pointers(environment).data());
+  }
+
+ private:
+  static std::vector<char*> pointers(const std::vector<std::string>& strings) {
+    std::vector<char*> result;
+    for (const std::string& string : strings) result.push_back(const_cast<char*>(string.c_str()));
+    result.push_back(nullptr);
+    return result;
+  }
+  posix_spawn_file_actions_t actions_{};
+  posix_spawnattr_t attributes_{};
+};
+
+FileDescriptor open_pidfd(pid_t pid) {
+  // glibc 2.36 has a wrapper, Debian 12's headers need the call itself for older kernels' sake.
+  return FileDescriptor{static_cast<int>(syscall(SYS_pidfd_open, pid, 0))};
+}
+
+void set_exit(int status, int& exit, int& signal) {
+  signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  exit = signal != 0 ? 128 + signal : WEXITSTATUS(status);
+}
+
+// One child with captured streams, from start to the end of its output.
+class CapturedRun {
+ public:
+  CapturedRun(const ProcessSpec& spec, Signals& signals) : spec_(spec), signals_(signals) {}
+
+  ProcessResult run() {
+    if (!start()) return result_;
+    const auto deadline = Steady::now() + spec_.timeout;
+    while (out_.is_open() || err_.is_open() || !has_ended_) {
+      const auto left = std::chrono::duration_cast<milliseconds>(deadline - Steady::now());
+      if (left.count() <= 0) {
+        result_.timed_out = true;
+        terminate();
+        return result_;
+      }
+      pump(left);
+    }
+    return result_;
+  }
+
+ private:
+  bool start() {
+    Pipe out, err, in;
+    SpawnSettings settings;
+    if (spec_.input) settings.connect(in.read_end.get(), STDIN_FILENO);
+    else settings.connect_null(STDIN_FILENO);
+    settings.connect(out.write_end.get(), STDOUT_FILENO);
+    settings.connect(err.write_end.get(), STDERR_FILENO);
+    result_.spawn_errno = settings.spawn(spec_, pid_);
+    if (result_.spawn_errno != 0) {
+      result_.exit = 127;
+      return false;
+    }
+    pidfd_ = open_pidfd(pid_);
+    out_ = std::move(out.read_end);
+    err_ = std::move(err.read_end);
+    if (spec_.input) {
+      in_ = std::move(in.write_end);
+      fcntl(in_.get(), F_SETFL, O_NONBLOCK);
+      input_left_ = *spec_.input;
+    }
+    return true;
+  }
+
+  void pump(milliseconds left) {
+    std::array<pollfd, 5> watched = {{{.fd = out_.get(), .events = POLLIN},
+                                      {.fd = err_.get(), .events = POLLIN},
+                                      {.fd = in_.get(), .events = POLLOUT},
+                                      {.fd = has_ended_ ? -1 : pidfd_.get(), .events = POLLIN},
+                                      {.fd = signals_.fd(), .events = POLLIN}}};
+    if (poll(watched.data(), watched.size(), static_cast<int>(left.count())) < 0) return;
+    if (watched[4].revents != 0) interrupt();
+    if (watched[0].revents != 0) read_some(out_, result_.out);
+    if (watched[1].revents != 0) read_some(err_, result_.err);
+    if (watched[2].revents != 0) write_some();
+    if (watched[3].revents != 0) reap();
+  }
+
+  void read_some(FileDescriptor& from, std::string& into) const {
+    std::array<char, 65536> buffer;
+    const ssize_t got = read(from.get(), buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) return;
+    if (got <= 0) return from.close();
+    into.append(buffer.data(), std::min(static_cast<size_t>(got), spec_.output_bytes_max - into.size()));
+  }
+
+  void write_some() {
+    const ssize_t written = write(in_.get(), input_left_.data(), input_left_.size());
+    if (written > 0) input_left_.remove_prefix(static_cast<size_t>(written));
+    if (input_left_.empty() || (written < 0 && errno != EAGAIN && errno != EINTR)) in_.close();
+  }
+
+  void reap() {
+    int status = 0;
+    if (waitpid(pid_, &status, 0) != pid_) return;
+    set_exit(status, result_.exit, result_.signal);
+    has_ended_ = true;
+  }
+
+  void interrupt() {
+    const auto signal = signals_.take();
+    if (!signal) return;
+    terminate();
+    throw Error{"interrupted", "interrupted by " + signal_name(signal->number)};
+  }
+
+  void terminate() {
+    if (has_ended_) return;
+    kill(pid_, SIGTERM);
+    pollfd ended{.fd = pidfd_.get(), .events = POLLIN};
+    if (poll(&ended, 1, static_cast<int>(termination_grace.count())) <= 0) kill(pid_, SIGKILL);
+    reap();
+  }
+
+  const ProcessSpec& spec_;
+  Signals& signals_;
+  ProcessResult result_;
+  pid_t pid_ = -1;
+  FileDescriptor pidfd_, out_, err_, in_;
+  std::string_view input_left_;
+  bool has_ended_ = false;
+};
+
+class PosixForegroundProcess final : public ForegroundProcess {
+ public:
+  PosixForegroundProcess(pid_t pid, Signals& signals)
+      : pid_(pid), pidfd_(open_pidfd(pid)), signals_(signals) {}
+  PosixForegroundProcess(const PosixForegroundProcess&) = delete;
+  PosixForegroundProcess& operator=(const PosixForegroundProcess&) = delete;
+
+  ProcessEvent wait(std::optional<milliseconds> timeout) override {
+    std::array<pollfd, 2> watched = {
+        {{.fd = pidfd_.get(), .events = POLLIN}, {.fd = signals_.fd(), .events = POLLIN}}};
+    const int patience = timeout ? static_cast<int>(timeout->count()) : -1;
+    while (poll(watched.data(), watched.size(), patience) < 0) {
+      if (errno != EINTR) throw Error{"bug", "cannot wait for the engine's client"};
+    }
+    if (watched[0].revents != 0) return reap();
+    if (watched[1].revents != 0) {
+      if (const auto signal = signals_.take()) {
+        return {.kind = ProcessEvent::Kind::signal, .signal = *signal};
+      }
+    }
+    return {.kind = ProcessEvent::Kind::timeout};
+  }
+
+  void send(int signal) override {
+    if (pid_ > 0) kill(pid_, signal);
+  }
+
+ private:
+  ProcessEvent reap() {
+    int status = 0;
+    ProcessEvent event{.kind = ProcessEvent::Kind::exited};
+    if (pid_ > 0 && waitpid(pid_, &status, 0) == pid_) set_exit(status, event.exit, event.exit_signal);
+    pid_ = -1;
+    return event;
+  }
+
+  pid_t pid_;
+  FileDescriptor pidfd_;
+  Signals& signals_;
+};
+
+}  // namespace
+
+ProcessResult PosixProcesses::run(const ProcessSpec& spec) { return CapturedRun{spec, signals_}.run(); }
+
+std::unique_ptr<ForegroundProcess> PosixProcesses::start(const ProcessSpec& spec) {
+  pid_t pid = -1;
+  SpawnSettings settings;
+  if (spec.out_to_err) settings.connect(STDERR_FILENO, STDOUT_FILENO);
+  if (const int failure = settings.spawn(spec, pid); failure != 0) {
+    throw Error{"engine.missing",
+                fmt::format("cannot start `{}`: {}", spec.argv.at(0), std::strerror(failure))};
+  }
+  return std::make_unique<PosixForegroundProcess>(pid, signals_);
+}
+
+}  // namespace sparkrun::sys

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sys/signals.hpp"
+
+namespace sparkrun::sys {
+
+// A program to start; never a shell string. The program is looked up on PATH.
+struct ProcessSpec {
+  std::vector<std::string> argv;
+  std::vector<std::pair<std::string, std::string>> environment;  // added to our own
+  std::optional<std::string> input;                               // nothing: /dev/null
+  std::chrono::milliseconds timeout{60'000};
+  size_t output_bytes_max = size_t{8} << 20;  // of each stream; the rest is dropped
+  bool out_to_err = false;                     // of start(): the child's stdout is our stderr
+};
+
+struct ProcessResult {
+  std::string out;
+  std::string err;
+  int exit = 0;    // 128 + n when it died of signal n, as a shell says it
+  int signal = 0;  // 0: it exited
+  bool timed_out = false;
+  int spawn_errno = 0;  // not 0: it never started
+  [[nodiscard]] bool is_success() const { return exit == 0 && !timed_out && spawn_errno == 0; }
+};
+
+struct ProcessEvent {
+  enum class Kind { exited, signal, timeout };
+  Kind kind = Kind::timeout;
+  int exit = 0;           // of `exited`: as in ProcessResult
+  int exit_signal = 0;    // of `exited`: what killed it, or 0
+  Signal signal;          // of `signal`: what reached *us*
+};
+
+// A child that shares our terminal, streams and process group: the job itself.
+class ForegroundProcess {
+ public:
+  virtual ~ForegroundProcess() = default;
+  // Blocks until the child ends, a signal for us arrives, or the time is up.
+  virtual ProcessEvent wait(std::optional<std::chrono::milliseconds> timeout) = 0;
+  virtual void send(int signal) = 0;
+};
+
+class Processes {
+ public:
+  virtual ~Processes() = default;
+  // Runs to the end. When a signal arrives meanwhile the child gets SIGTERM, then SIGKILL, and the
+  // call throws `interrupted`.
+  virtual ProcessResult run(const ProcessSpec& spec) = 0;
+  // Throws `engine.missing` when the program is not on PATH. No time limit, nothing captured.
+  virtual std::unique_ptr<ForegroundProcess> start(const ProcessSpec& spec) = 0;
+};
+
+class PosixProcesses final : public Processes {
+ public:
+  explicit PosixProcesses(Signals& signals) : signals_(signals) {}
+  ProcessResult run(const ProcessSpec& spec) override;
+  std::unique_ptr<ForegroundProcess> start(const ProcessSpec& spec) override;
+
+ private:
+  Signals& signals_;
+};
+
+}  // namespace sparkrun::sys

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace sparkrun::sys {
+
+// The three standard streams: where results (out) and talk (err) go. Only cli/ writes to it.
+class Terminal {
+ public:
+  virtual ~Terminal() = default;
+  // A closed pipe on `out` is remembered, not an error: `sparkrun audit ls | head`.
+  virtual void write_out(std::string_view text) = 0;
+  virtual void write_err(std::string_view text) = 0;
+  // All of standard input, at most `bytes_max`.
+  virtual std::string read_in(size_t bytes_max) = 0;
+
+  bool in_is_terminal = false;
+  bool out_is_terminal = false;
+  bool err_is_terminal = false;
+  bool in_is_usable = true;  // fd 0 is open and not /dev/null
+};
+
+class StandardTerminal final : public Terminal {
+ public:
+  StandardTerminal();
+  void write_out(std::string_view text) override;
+  void write_err(std::string_view text) override;
+  std::string read_in(size_t bytes_max) override;
+};
+
+}  // namespace sparkrun::sys

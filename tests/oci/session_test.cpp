@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: MIT
+#include "oci/session.hpp"
+
+#include "base/base64.hpp"
+#include "oci/registry.hpp"
+#include "support/fake_http.hpp"
+#include "support/fake_image.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sparkrun::oci {
+namespace {
+
+using test::FakeHttp;
+
+const std::string tag_url = "https://reg.test/v2/team/app/manifests/1";
+const std::string scope_query = "scope=repository%3Ateam%2Fapp%3Apull";
+const std::string token_url = "https://auth.test/token?" + scope_query + "&service=reg";
+const std::string index_json =
+    test::make_index({test::child_json(test::make_image("linux/arm64"))});
+const std::string stored_login = "Basic " + to_base64("me:hunter2");
+
+Credentials stored(const std::string& members) {
+  return Credentials::parse(R"({"auths":{"reg.test":{)" + members + "}}}", "config.json");
+}
+
+Credentials password() { return stored(R"("username":"me","password":"hunter2")"); }
+
+ResolveResult resolve(FakeHttp& http, const Credentials& credentials = {},
+                      const RegistryOptions& options = {},
+                      const std::string& reference = "reg.test/team/app:1") {
+  const std::vector<ResolveRequest> requests = {{.reference = Reference::parse(reference)}};
+  return Registry{http, credentials, options}.resolve(requests).at(0);
+}
+
+std::string error_id(const ResolveResult& result) {
+  const auto* const error = std::get_if<Error>(&result);
+  return error != nullptr ? std::string{error->id()} : "none";
+}
+
+std::string message(const ResolveResult& result) {
+  const auto* const error = std::get_if<Error>(&result);
+  return error != nullptr ? error->what() : "none";
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// A registry that gives the index to whoever sends `authorization`.
+void serve_to(FakeHttp& http, const std::string& authorization, FakeHttp::Headers challenge) {
+  http.on(tag_url).reply(401, "", std::move(challenge));
+  http.on(tag_url).with("Authorization", authorization).reply(200, index_json);
+}
+
+TEST(Session, AsksAnOpenRegistryOnceAndWithoutPing) {
+  FakeHttp http;
+  http.on(tag_url).reply(200, index_json);
+
+  const auto result = resolve(http);
+
+  EXPECT_EQ(std::get<Resolved>(result).digest, Digest::sha256_of(index_json));
+  EXPECT_EQ(http.urls(), (std::vector<std::string>{tag_url}));
+}
+
+TEST(Session, FetchesATokenWhenChallenged) {
+  FakeHttp http;
+  serve_to(http, "Bearer t0k", test::bearer_challenge("https://auth.test/token"));
+  http.on(token_url).reply(200, R"({"token":"t0k"})");
+
+  const auto result = resolve(http);
+
+  EXPECT_EQ(std::get<Resolved>(result).requests, 3);
+  EXPECT_EQ(http.urls(), (std::vector<std::string>{tag_url, token_url, tag_url}));
+}
+
+// Each row is a way in which some registry words its challenge.
+TEST(Session, UnderstandsTheChallengesThatRegistriesSend) {
+  const std::string bare = "https://auth.test/token?" + scope_query;
+  struct Row {
+    FakeHttp::Headers challenge;
+    std::string token_url;
+  };
+  const auto one = [](const std::string& value) {
+    return FakeHttp::Headers{{"WWW-Authenticate", value}};
+  };
+  const std::vector<Row> rows = {
+      {one(R"(Bearer realm="https://auth.test/token")"), bare},
+      {one(R"(Bearer realm="https://auth.test/token",scope="")"), bare},
+      {one(R"(Bearer realm="https://auth.test/token",scope="repository:team/app:pull,push")"),
+       "https://auth.test/token?scope=repository%3Ateam%2Fapp%3Apull%2Cpush"},
+      {one("bearer realm=https://auth.test/token,service=reg"), token_url},
+      {one(R"(BEARER Realm="https://auth.test/token", service="a, b")"),
+       bare + "&service=a%2C%20b"},
+      {one(R"(Basic realm="x", Bearer realm="https://auth.test/token",service="reg")"), token_url},
+      {one(R"(Bearer realm="/token",service="reg")"),
+       "https://reg.test/token?" + scope_query + "&service=reg"},
+      {one(R"(Bearer realm="/")"), "https://reg.test/?" + scope_query},
+      {one(R"(Bearer realm="https://auth.test/token?a=b")"),
+       "https://auth.test/token?a=b&" + scope_query},
+      {{{"WWW-Authenticate", "Negotiate"},
+        {"Www-Authenticate", R"(Bearer realm="https://auth.test/token")"}},
+       bare},
+      {{{"WWW-Authenticate", R"(Basic realm="x")"},
+        {"WWW-Authenticate", R"(Bearer realm="https://auth.test/token")"}},
+       bare},
+  };
+  for (const Row& row : rows) {
+    FakeHttp http;
+    serve_to(http, "Bearer t0k", row.challenge);
+    http.on(row.token_url).reply(200, R"({"access_token":"t0k"})");
+
+    EXPECT_EQ(error_id(resolve(http)), "none") << row.challenge.back().second;
+  }
+}
+
+TEST(Session, AsksForOneTokenForManyReferencesOfARepository) {
+  FakeHttp http;
+  std::vector<ResolveRequest> requests;
+  for (const std::string tag : {"1", "2", "3"}) {
+    const std::string url = "https://reg.test/v2/team/app/manifests/" + tag;
+    http.on(url).reply(401, "", test::bearer_challenge("https://auth.test/token"));
+    http.on(url).with("Authorization", "Bearer t0k").reply(200, index_json);
+    requests.push_back({.reference = Reference::parse("reg.test/team/app:" + tag)});
+  }
+  http.on(token_url).reply(200, R"({"token":"t0k"})");
+
+  const auto results = Registry{http, {}, {}}.resolve(requests);
+
+  for (const auto& result : results) EXPECT_EQ(error_id(result), "none");
+  EXPECT_EQ(http.count(token_url), 1);
+  EXPECT_EQ(http.requests().size(), 5U);
+}
+
+TEST(Session, AsksForATokenForEachRepository) {
+  FakeHttp http;
+  std::vector<ResolveRequest> requests;
+  for (const std::string name : {"a", "b"}) {
+    const std::string url = "https://reg.test/v2/" + name + "/manifests/1";
+    http.on(url).reply(401, "", test::bearer_challenge("https://auth.test/token"));
+    http.on(url).with("Authorization", "Bearer " + name).reply(200, index_json);
+    http.on("https://auth.test/token?scope=repository%3A" + name + "%3Apull&service=reg")
+        .reply(200, R"({"token":")" + name + "\"}");
+    requests.push_back({.reference = Reference::parse("reg.test/" + name + ":1")});
+  }
+
+  for (const auto& result : Registry(http, {}, {}).resolve(requests)) {
+    EXPECT_EQ(error_id(result), "none");
+  }
+}
+
+TEST(Session, DoesNotAskAnUnreachableRegistryForEachReference) {
+  FakeHttp http;
+  http.on(tag_url).fail(sys::HttpFault::resolve);
+  const std::vector<ResolveRequest> requests = {
+      {.reference = Reference::parse("reg.test/team/app:1")},
+      {.reference = Reference::parse("reg.test/team/app:2")},
+      {.reference = Reference::parse("reg.test/team/app:3")}};
+
+  for (const auto& result : Registry(http, {}, {}).resolve(requests)) {
+    EXPECT_EQ(error_id(result), "registry.unreachable");
+  }
+  EXPECT_EQ(http.requests().size(), 1U);
+}
+
+TEST(Session, SendsThePasswordToTheTokenEndpointOnly) {
+  FakeHttp http;
+  serve_to(http, "Bearer t0k", test::bearer_challenge("https://auth.test/token"));
+  http.on(token_url).with("Authorization", stored_login).reply(200, R"({"token":"t0k"})");
+
+  EXPECT_EQ(error_id(resolve(http, password())), "none");
+  EXPECT_EQ(http.requests().at(0).headers.size(), 1U);
+}
+
+TEST(Session, LogsInWithBasicWhereThatIsOffered) {
+  FakeHttp http;
+  serve_to(http, stored_login, {{"WWW-Authenticate", R"(Basic realm="reg")"}});
+
+  EXPECT_EQ(error_id(resolve(http, password())), "none");
+  EXPECT_EQ(http.requests().size(), 2U);
+}
+
+TEST(Session, NeedsALoginWhereBasicIsOfferedAndThereIsNoPassword) {
+  FakeHttp http;
+  serve_to(http, stored_login, {{"WWW-Authenticate", R"(Basic realm="reg")"}});
+
+  const auto result = resolve(http);
+
+  EXPECT_EQ(error_id(result), "registry.login_needed");
+  EXPECT_EQ(std::get<Error>(result).hint().find("run `docker login reg.test`"), 0U);
+}
+
+TEST(Session, SaysThatACredentialHelperIsNotAsked) {
+  FakeHttp http;
+  serve_to(http, stored_login, {{"WWW-Authenticate", R"(Basic realm="reg")"}});
+
+  const auto result = resolve(http, Credentials::parse(R"({"credsStore":"desktop"})", "c"));
+
+  EXPECT_TRUE(contains(message(result), "`desktop`")) << message(result);
+}
+
+TEST(Session, UsesAStoredRegistryTokenAsItIs) {
+  FakeHttp http;
+  serve_to(http, "Bearer r3g", test::bearer_challenge("https://auth.test/token"));
+
+  EXPECT_EQ(error_id(resolve(http, stored(R"("registrytoken":"r3g")"))), "none");
+  EXPECT_EQ(http.requests().size(), 2U);
+}
+
+TEST(Session, PostsAStoredIdentityToken) {
+  FakeHttp http;
+  serve_to(http, "Bearer t0k", test::bearer_challenge("https://auth.test/token"));
+  http.on("https://auth.test/token").with_method("POST").reply(200, R"({"access_token":"t0k"})");
+
+  EXPECT_EQ(error_id(resolve(http, stored(R"("identitytoken":"i/d")"))), "none");
+  EXPECT_EQ(http.requests().at(1).body,
+            "grant_type=refresh_token&client_id=sparkrun&refresh_token=i%2Fd&" + scope_query +
+                "&service=reg");
+}
+
+TEST(Session, GetsATokenWhereNoneCanBePosted) {
+  for (const int status : {404, 405}) {
+    FakeHttp http;
+    serve_to(http, "Bearer t0k", test::bearer_challenge("https://auth.test/token"));
+    http.on("https://auth.test/token").with_method("POST").reply(status);
+    http.on(token_url).with("Authorization", stored_login).reply(200, R"({"token":"t0k"})");
+
+    const auto credentials = stored(R"("identitytoken":"i","username":"me","password":"hunter2")");
+    EXPECT_EQ(error_id(resolve(http, credentials)), "none");
+  }
+}
+
+TEST(Session, TriesOnceAsAnybodyWhenTheTokenEndpointRefusesTheStoredPassword) {
+  FakeHttp http;
+  serve_to(http, "Bearer t0k", test::bearer_challenge("https://auth.test/token"));
+  http.on(token_url).reply(200, R"({"token":"t0k"})");
+  http.on(token_url).with("Authorization", stored_login).reply(401);
+
+  const auto result = resolve(http, password());
+
+  ASSERT_EQ(error_id(result), "none");
+  EXPECT_EQ(std::get<Resolved>(result).requests, 4);
+  EXPECT_EQ(std::get<Resolved>(result).warnings.size(), 1U);
+}
+
+TEST(Session, CallsCredentialsRefusedWhenAnybodyIsRefusedToo) {
+  for (const int status : {401, 403}) {
+    FakeHttp http;
+    http.on(tag_url).reply(401, "", test::bearer_challenge("https://auth.test/token"));
+    http.on(tag_url).with("Authorization", "Bearer t0k").reply(status);
+    http.on(token_url).reply(200, R"({"token":"t0k"})");
+    http.on(token_url).with("Authorization", stored_login).reply(401);
+
+    EXPECT_EQ(error_id(resolve(http, password())), "registry.credentials_refused");
+  }
+}
+
+TEST(Session, TellsNoLoginARefusedLoginAndADeniedOneApart) {
+  const auto outcome = [](int status, const Credentials& credentials) {
+    FakeHttp http;
+    http.on(tag_url).reply(401, "", test::bearer_challenge("https://auth.test/token"));
+    http.on(tag_url).with("Authorization", "Bearer t0k").reply(status);
+    http.on(token_url).reply(200, R"({"token":"t0k"})");
+    return error_id(resolve(http, credentials));
+  };
+
+  EXPECT_EQ(outcome(401, {}), "registry.login_needed");
+  EXPECT_EQ(outcome(401, password()), "registry.credentials_refused");
+  EXPECT_EQ(outcome(403, {}), "registry.denied");
+  EXPECT_EQ(outcome(403, password()), "registry.denied");
+}
+
+// ghcr.io answers so for private and for unknown packages.
+TEST(Session, NeedsALoginWhenTheTokenEndpointDeniesAnybody) {
+  FakeHttp http;
+  http.on(tag_url).reply(401, "", test::bearer_challenge("https://auth.test/token"));
+  http.on(token_url).reply(
+      403, R"({"errors":[{"code":"DENIED","message":"requested access is denied"}]})");
+
+  const auto result = resolve(http);
+
+  EXPECT_EQ(error_id(result), "registry.login_needed");
+  EXPECT_TRUE(contains(message(result), "DENIED: requested access is denied"));
+}
+
+TEST(Session, IsDeniedByA401ThatDoesNotSayHow) {
+  FakeHttp http;
+  http.on(tag_url).reply(401, "", {{"WWW-Authenticate", ""}});
+
+  EXPECT_EQ(error_id(resolve(http)), "registry.denied");
+}
+
+TEST(Session, FailsWhenTheTokenEndpointFails) {
+  const auto outcome = [](int status, const std::string& body) {
+    FakeHttp http;
+    http.on(tag_url).reply(401, "", test::bearer_challenge("https://auth.test/token"));
+    http.on(token_url).reply(status, body);
+    return error_id(resolve(http));
+  };
+
+  EXPECT_EQ(outcome(500, ""), "registry.failed");
+  EXPECT_EQ(outcome(429, ""), "registry.rate_limited");
+  EXPECT_EQ(outcome(200, ""), "registry.failed");
+  EXPECT_EQ(outcome(200, "{}"), "registry.failed");
+  EXPECT_EQ(outcome(200, R"({"token":""})"), "registry.failed");
+  EXPECT_EQ(outcome(200, R"({"token":"a\r\nX-Evil: 1"})"), "registry.failed");
+}
+
+TEST(Session, NamesTheTokenEndpointThatCannotBeReached) {
+  FakeHttp http;
+  http.on(tag_url).reply(401, "", test::bearer_challenge("https://auth.test/token"));
+  http.on(token_url).fail(sys::HttpFault::connect);
+
+  const auto result = resolve(http);
+
+  EXPECT_EQ(error_id(result), "registry.unreachable");
+  EXPECT_TRUE(contains(message(result), "https://auth.test"));
+}
+
+TEST(Session, SendsNoCredentialsToARealmWithoutTls) {
+  FakeHttp http;
+  http.on(tag_url).reply(401, "", test::bearer_challenge("http://169.254.169.254/token"));
+
+  EXPECT_EQ(error_id(resolve(http, password())), "registry.failed");
+  EXPECT_EQ(http.requests().size(), 1U);
+}
+
+TEST(Session, NeverPrintsASecret) {
+  FakeHttp http;
+  http.on(tag_url).reply(401, "", test::bearer_challenge("https://auth.test/token"));
+  http.on(token_url).reply(403, "no");
+
+  EXPECT_FALSE(contains(message(resolve(http, password())), "hunter2"));
+}
+
+TEST(Session, MapsWhatGoesWrongToErrors) {
+  const auto by_status = [](int status, const std::string& body = "",
+                            FakeHttp::Headers headers = {}) {
+    FakeHttp http;
+    http.on(tag_url).reply(status, body, std::move(headers));
+    return resolve(http);
+  };
+  const auto by_fault = [](sys::HttpFault fault) {
+    FakeHttp http;
+    http.on(tag_url).fail(fault);
+    return error_id(resolve(http));
+  };
+
+  EXPECT_EQ(error_id(by_status(404)), "registry.not_found");
+  EXPECT_EQ(error_id(by_status(404, "<html>")), "registry.not_a_registry");
+  EXPECT_EQ(error_id(by_status(403)), "registry.denied");
+  EXPECT_EQ(error_id(by_status(429)), "registry.rate_limited");
+  EXPECT_EQ(error_id(by_status(400)), "registry.failed");
+  EXPECT_EQ(error_id(by_status(503)), "registry.failed");
+  EXPECT_EQ(error_id(by_status(302)), "registry.failed");
+  EXPECT_EQ(by_fault(sys::HttpFault::resolve), "registry.unreachable");
+  EXPECT_EQ(by_fault(sys::HttpFault::connect), "registry.unreachable");
+  EXPECT_EQ(by_fault(sys::HttpFault::timeout), "registry.timeout");
+  EXPECT_EQ(by_fault(sys::HttpFault::tls), "registry.tls");
+  EXPECT_EQ(by_fault(sys::HttpFault::too_large), "registry.not_a_registry");
+  EXPECT_EQ(by_fault(sys::HttpFault::redirect), "registry.failed");
+  EXPECT_EQ(by_fault(sys::HttpFault::protocol), "registry.failed");
+}
+
+TEST(Session, NamesRegistryRepositoryAndTagThatDoNotExist) {
+  FakeHttp http;
+  http.on(tag_url).reply(
+      404, R"({"errors":[{"code":"MANIFEST_UNKNOWN","message":"manifest unknown"}]})");
+
+  EXPECT_EQ(
+      message(resolve(http)),
+      "registry reg.test does not have team/app:1 (HTTP 404, MANIFEST_UNKNOWN: manifest unknown)");
+}
+
+TEST(Session, SaysWhenARateLimitEnds) {
+  FakeHttp http;
+  http.on(tag_url).reply(429, "", {{"Retry-After", "3600"}});
+
+  EXPECT_TRUE(contains(message(resolve(http)), "retry after 3600 s"));
+}
+
+TEST(Session, BoundsAndCleansWhatRegistriesSay) {
+  FakeHttp http;
+  http.on(tag_url).reply(500, "\x1b[31m" + std::string(100'000, 'x'));
+
+  EXPECT_LT(message(resolve(http)).size(), 400U);
+  EXPECT_FALSE(contains(message(resolve(http)), "\x1b"));
+}
+
+TEST(RegistryOrigins, AreHttpsExceptOnThisMachine) {
+  using Origins = std::vector<std::string>;
+
+  EXPECT_EQ(registry_origins("docker.io", {}), Origins{"https://registry-1.docker.io"});
+  EXPECT_EQ(registry_origins("reg.test:5000", {}), Origins{"https://reg.test:5000"});
+  EXPECT_EQ(registry_origins("localhost:5000", {}),
+            (Origins{"http://localhost:5000", "https://localhost:5000"}));
+  EXPECT_EQ(registry_origins("127.0.0.1", {.has_ca = true}),
+            (Origins{"https://127.0.0.1", "http://127.0.0.1"}));
+}
+
+TEST(RegistryOrigins, AreWhatTheListsSay) {
+  using Origins = std::vector<std::string>;
+
+  EXPECT_EQ(registry_origins("reg.test:5000", {.plain_http = {"reg.test:5000"}}),
+            Origins{"http://reg.test:5000"});
+  EXPECT_EQ(registry_origins("reg.test:5000", {.plain_http = {"reg.test"}}),
+            Origins{"http://reg.test:5000"});
+  EXPECT_EQ(registry_origins("reg.test:5000", {.plain_http = {"reg.test:80"}}),
+            Origins{"https://reg.test:5000"});
+  EXPECT_EQ(registry_origins("localhost:5000", {.tls = {"localhost:5000"}}),
+            Origins{"https://localhost:5000"});
+}
+
+const std::string local_path = "://127.0.0.1:5000/v2/app/manifests/1";
+
+TEST(Session, ChangesToHttpsWhenALocalServerSaysSo) {
+  FakeHttp http;
+  http.on("http" + local_path).reply(400, "Client sent an HTTP request to an HTTPS server.\n");
+  http.on("https" + local_path).reply(200, index_json);
+
+  EXPECT_EQ(error_id(resolve(http, {}, {}, "127.0.0.1:5000/app:1")), "none");
+}
+
+TEST(Session, ChangesToHttpWhenALocalServerCannotSpeakTls) {
+  for (const auto fault :
+       {sys::HttpFault::tls, sys::HttpFault::connect, sys::HttpFault::protocol}) {
+    FakeHttp http;
+    http.on("https" + local_path).fail(fault);
+    http.on("http" + local_path).reply(200, index_json);
+
+    EXPECT_EQ(error_id(resolve(http, {}, {.has_ca = true}, "127.0.0.1:5000/app:1")), "none");
+  }
+}
+
+TEST(Session, BlamesTlsWhenALocalServerSpeaksItAndIsNotTrusted) {
+  FakeHttp http;
+  http.on("https" + local_path).fail(sys::HttpFault::tls, "self-signed certificate");
+  http.on("http" + local_path).reply(400, "Client sent an HTTP request to an HTTPS server.\n");
+
+  const auto result = resolve(http, {}, {.has_ca = true}, "127.0.0.1:5000/app:1");
+
+  EXPECT_EQ(error_id(result), "registry.tls");
+  EXPECT_TRUE(contains(message(result), "self-signed certificate"));
+}
+
+TEST(Session, NeverChangesToHttpForAnotherMachine) {
+  FakeHttp http;
+  http.on(tag_url).fail(sys::HttpFault::tls);
+
+  EXPECT_EQ(error_id(resolve(http, {}, {.has_ca = true})), "registry.tls");
+  EXPECT_EQ(http.requests().size(), 1U);
+}
+
+}  // namespace
+}  // namespace sparkrun::oci

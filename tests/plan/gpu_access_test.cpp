@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#include "plan/gpu_access.hpp"
+
+#include "base/error.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sparkrun::plan {
+namespace {
+
+using engine::EngineFacts;
+using profile::GpuAccess;
+
+struct Choice {
+  EngineFacts engine;
+  GpuAccess chosen;
+};
+
+TEST(GpuAccess, AutoTakesWhatTheEngineOffers) {
+  const std::vector<Choice> table = {
+      {{.name = "docker", .runtimes = {"runc", "nvidia"}}, GpuAccess::runtime_and_gpus},
+      {{.name = "docker", .runtimes = {"nvidia"}, .toolkit_mode = "auto", .has_nvidia_cdi = true},
+       GpuAccess::runtime_and_gpus},
+      {{.name = "docker", .runtimes = {"nvidia"}, .toolkit_mode = "cdi"}, GpuAccess::runtime},
+      {{.name = "docker", .runtimes = {"runc"}, .has_nvidia_cdi = true}, GpuAccess::cdi},
+      {{.name = "docker", .runtimes = {"runc"}}, GpuAccess::gpus},
+      {{.name = "podman", .runtimes = {"crun", "nvidia"}}, GpuAccess::cdi},
+  };
+  for (const Choice& row : table) {
+    const GpuChoice choice = choose_gpu_access({}, &row.engine);
+
+    EXPECT_EQ(choice.access, row.chosen);
+    EXPECT_EQ(choice.devices, "all");
+    EXPECT_FALSE(choice.reason.empty());
+  }
+}
+
+TEST(GpuAccess, AutoWithoutAnEngineIsTheDocumentedForm) {
+  EXPECT_EQ(choose_gpu_access({}, nullptr).access, GpuAccess::runtime_and_gpus);
+}
+
+TEST(GpuAccess, AnExplicitWayIsKept) {
+  const EngineFacts engine = {.name = "docker", .runtimes = {"nvidia"}, .has_nvidia_cdi = true};
+  for (const GpuAccess access : {GpuAccess::runtime_and_gpus, GpuAccess::runtime, GpuAccess::gpus,
+                                 GpuAccess::cdi, GpuAccess::none}) {
+    EXPECT_EQ(choose_gpu_access({.access = access}, &engine).access, access);
+    EXPECT_EQ(choose_gpu_access({.access = access}, nullptr).access, access);
+  }
+}
+
+TEST(GpuAccess, AnExplicitWayThatTheEngineLacksNamesWhatIsThere) {
+  const EngineFacts engine = {.name = "docker", .runtimes = {"runc", "crun"}};
+  for (const GpuAccess access : {GpuAccess::runtime_and_gpus, GpuAccess::runtime, GpuAccess::cdi}) {
+    try {
+      choose_gpu_access({.access = access}, &engine);
+      FAIL() << to_string(access);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.id(), "engine.gpu_access");
+      EXPECT_NE(std::string{error.what()}.find("runtimes: runc, crun"), std::string::npos);
+    }
+  }
+}
+
+TEST(GpuAccess, TheCommandLineOverridesTheProfile) {
+  const profile::Profile profile = {.gpu = {.access = GpuAccess::cdi, .devices = "device=0"}};
+
+  const profile::Gpu gpu = requested_gpu(profile, {.gpu_access = GpuAccess::none});
+
+  EXPECT_EQ(gpu.access, GpuAccess::none);
+  EXPECT_EQ(gpu.devices, "device=0");
+  EXPECT_EQ(requested_gpu(profile, {}).access, GpuAccess::cdi);
+}
+
+struct Devices {
+  const char* written;
+  const char* gpus;
+  std::vector<std::string> names;
+};
+
+TEST(GpuAccess, DevicesAreWrittenAsEachWayTakesThem) {
+  const std::vector<Devices> table = {
+      {"all", "all", {"all"}},
+      {"device=0", "device=0", {"0"}},
+      {"device=0,1", "\"device=0,1\"", {"0", "1"}},
+      {"\"device=0,1\"", "\"device=0,1\"", {"0", "1"}},
+      {"device=GPU-8f,GPU-9a", "\"device=GPU-8f,GPU-9a\"", {"GPU-8f", "GPU-9a"}},
+      {"device=0,1,capabilities=utility", "\"device=0,1\",capabilities=utility", {"0", "1"}},
+      {"all,capabilities=utility", "all,capabilities=utility", {"all"}},
+      {"2", "2", {"0", "1"}},
+  };
+  for (const Devices& row : table) {
+    EXPECT_EQ(gpus_value(row.written), row.gpus) << row.written;
+    EXPECT_EQ(device_names(row.written), row.names) << row.written;
+  }
+}
+
+}  // namespace
+}  // namespace sparkrun::plan

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+#include "plan/trust.hpp"
+
+#include "base/error.hpp"
+#include "plan/plan_fixture.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace sparkrun::plan {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+PlanFacts facts() {
+  PlanFacts facts = made_up_facts();
+  facts.path_exists = [](const fs::path&) { return true; };
+  facts.real_path = [](const fs::path& path) {
+    return path == "/work/link" ? fs::path{"/home/me/.ssh"} : path;
+  };
+  return facts;
+}
+
+Strings needs_of(const std::string& profile, const RunOptions& options = {}) {
+  const RunPlan plan = make_plan(made_up_profile(profile), made_up_image, {}, options, facts());
+  Strings needs;
+  for (const TrustNeed& need : trust_needs(plan, facts())) {
+    needs.push_back(fmt::format("{} {} {}", need.name, need.where, need.value));
+  }
+  return needs;
+}
+
+struct Need {
+  const char* words;  // of the profile, or TOML's array of extra_args
+  const char* need;   // the only one; empty: there is none
+};
+
+TEST(Trust, IsNeededForKeys) {
+  constexpr Need table[] = {
+      {"[container]\nprivileged = true", "privileged container.privileged true"},
+      {"[container]\nprivileged = false", ""},
+      {"[container]\nipc = 'host'\nremove = true\nnetwork = 'host'", ""},
+      {"[container]\npid = 'host'", "host-pid container.pid host"},
+      {"[container]\npid = 'container:x'", "other-container container.pid container:x"},
+      {"[container]\nuserns = 'host'", "host-userns container.userns host"},
+      {"[container]\nuserns = 'keep-id'", ""},
+      {"[container]\ncap_add = ['IPC_LOCK', 'SYS_NICE']", ""},
+      {"[container]\ncap_add = ['SYS_ADMIN']", "sys-admin container.cap_add SYS_ADMIN"},
+      {"[container]\ncap_add = ['cap_sys_admin']", "sys-admin container.cap_add cap_sys_admin"},
+      {"[container]\ncap_add = ['all']", "sys-admin container.cap_add all"},
+      {"[container]\ndevice = ['/dev/infiniband', '/dev/nvidia0', 'nvidia.com/gpu=all']", ""},
+      {"[container]\ndevice = ['/dev/sda']", "raw-device container.device /dev/sda"},
+      {"[container]\ndevice = ['dev/sda']", "raw-device container.device dev/sda"},
+      {"[container]\ndevice = ['/dev/dri/../mem:/dev/dri']",
+       "raw-device container.device /dev/dri/../mem:/dev/dri"},
+      {"[container]\ndevice_cgroup_rule = ['a *:* rwm']",
+       "raw-device container.device_cgroup_rule a *:* rwm"},
+      {"[container]\nsecurity_opt = ['no-new-privileges', 'no-new-privileges:true']", ""},
+      {"[container]\nsecurity_opt = ['seccomp=unconfined']",
+       "unconfined container.security_opt seccomp=unconfined"},
+      {"[container]\nsecurity_opt = ['seccomp=./open.json']",
+       "unconfined container.security_opt seccomp=./open.json"},
+      {"[container]\nsecurity_opt = ['label=disable']",
+       "unconfined container.security_opt label=disable"},
+      {"[container]\nvolumes_from = ['x']", "other-container container.volumes_from x"},
+      {"[container]\nuse_api_socket = true", "docker-socket container.use_api_socket true"},
+      {"[container]\nenv_file = ['x.env']", "host-env container.env_file x.env"},
+      {"env_from_host = ['HF_TOKEN']", "host-env env_from_host HF_TOKEN"},
+      {"env_from_host = ['WANDB_API_KEY?']", "host-env env_from_host WANDB_API_KEY"},
+      {"[env]\nA = '1'", ""},
+  };
+  for (const Need& row : table) {
+    const Strings wanted = *row.need == '\0' ? Strings{} : Strings{row.need};
+    EXPECT_EQ(needs_of(row.words), wanted) << row.words;
+  }
+}
+
+TEST(Trust, IsNeededForSourcesOfMounts) {
+  constexpr Need table[] = {
+      {"./finetuning", ""},
+      {"hf-cache", ""},
+      {"/data", ""},
+      {"~/.cache/huggingface", ""},
+      {"~/models", ""},
+      {"/mnt/nfs", ""},
+      {"/var/tmp/x", ""},
+      {"/", "host-root"},
+      {"/etc", "host-root"},
+      {"/etc/shadow", "host-root"},
+      {"/data/../etc", "host-root"},
+      {"/var/lib/docker", "host-root"},
+      {"/proc", "host-root"},
+      {"/var/run/docker.sock", "docker-socket"},
+      {"/run/docker.sock", "docker-socket"},
+      {"/var/run", "docker-socket"},
+      {"/run", "docker-socket"},
+      {"/run/user/1000/podman/podman.sock", "docker-socket"},
+      {"~", "home"},
+      {"/home", "home"},
+      {"/home/someone", "home"},
+      {"../home/me/", "home"},
+      {"~/.ssh", "credentials"},
+      {"~/.ssh/id_ed25519", "credentials"},
+      {"~/.config", "credentials"},
+      {"~/.docker/config.json", "credentials"},
+      {"./link", "credentials"},
+  };
+  for (const Need& row : table) {
+    const auto needs =
+        needs_of(fmt::format("[[mount]]\nsource = '{}'\ntarget = '/x'\n", row.words));
+    ASSERT_EQ(needs.size(), *row.need == '\0' ? 0U : 1U) << row.words;
+    for (const std::string& need : needs) {
+      EXPECT_TRUE(need.starts_with(std::string{row.need} + " mount /")) << need;
+    }
+  }
+}
+
+TEST(Trust, IsNeededForExtraArgsInEverySpelling) {
+  constexpr Need table[] = {
+      {"['--privileged']", "privileged container.extra_args true"},
+      {"['--privileged=true']", "privileged container.extra_args true"},
+      {"['--privileged=false']", ""},
+      {"['-v', '/:/host']", "host-root container.extra_args /"},
+      {"['-v/:/host']", "host-root container.extra_args /"},
+      {"['--volume=/:/host:ro']", "host-root container.extra_args /"},
+      {"['-iv', '/:/host']", "host-root container.extra_args /"},
+      {"['-v', 'cache:/x', '-v', '/anonymous', '-v', '/data:/data']", ""},
+      {"['-v', '../link:/x']", "credentials container.extra_args ../link"},
+      {"['--mount', 'type=bind,source=/,target=/host']", "host-root container.extra_args /"},
+      {"['--mount=type=bind,\"src=/etc\",dst=/host']", "host-root container.extra_args /etc"},
+      {"['--mount=type=volume,dst=/x,volume-opt=type=none,volume-opt=o=bind,volume-opt=device=/']",
+       "host-root container.extra_args /"},
+      {"['--mount=type=bind,src=/tmp/x,dst=/x,bind-propagation=shared']", ""},
+      {"['--pid', 'host']", "host-pid container.extra_args host"},
+      {"['--pid=host']", "host-pid container.extra_args host"},
+      {"['--userns=host']", "host-userns container.extra_args host"},
+      {"['--cap-add=ALL']", "sys-admin container.extra_args ALL"},
+      {"['--device', '/dev/mem']", "raw-device container.extra_args /dev/mem"},
+      {"['--security-opt', 'seccomp=unconfined']",
+       "unconfined container.extra_args seccomp=unconfined"},
+      {"['-e', 'HF_TOKEN']", "host-env container.extra_args HF_TOKEN"},
+      {"['-eHF_TOKEN']", "host-env container.extra_args HF_TOKEN"},
+      {"['--env=HF_TOKEN']", "host-env container.extra_args HF_TOKEN"},
+      {"['-e', 'A=1']", ""},
+      {"['--env-file=x']", "host-env container.extra_args x"},
+      {"['--some-future-flag=1']", "unknown-option container.extra_args --some-future-flag"},
+      {"['--gpus', 'all', '--runtime=nvidia', '--init']", ""},
+  };
+  for (const Need& row : table) {
+    const Strings wanted = *row.need == '\0' ? Strings{} : Strings{row.need};
+    EXPECT_EQ(needs_of(fmt::format("[container]\nextra_args = {}", row.words)), wanted)
+        << row.words;
+  }
+}
+
+TEST(Trust, IsNeededForASecretInTheNameOfAFolder) {
+  const Strings needs =
+      needs_of("[[mount]]\nsource = './${HF_TOKEN}'\ntarget = '/x'\ncreate = true");
+
+  EXPECT_EQ(needs, Strings{"host-env mount HF_TOKEN"});
+}
+
+TEST(Trust, IsNotNeededOutsideAProjectOrForTheCallersOwnOptions) {
+  const std::string greedy = "env_from_host = ['HF_TOKEN']\n[container]\nprivileged = true";
+  RunPlan plan = make_plan(made_up_profile(greedy), made_up_image, {}, {}, facts());
+  EXPECT_EQ(trust_needs(plan, facts()).size(), 2U);
+  for (const auto origin : {profile::Origin::user, profile::Origin::system,
+                            profile::Origin::built_in, profile::Origin::image}) {
+    plan.profile.origin = origin;
+    EXPECT_TRUE(trust_needs(plan, facts()).empty());
+  }
+
+  EXPECT_EQ(needs_of("", {.container = {{.option = profile::find_by_key("privileged")}},
+                          .mounts = {{.source = "/", .target = "/host"}},
+                          .env_from_host = {{.name = "HF_TOKEN"}}}),
+            Strings{});
+}
+
+TEST(Trust, AHomeOrCheckoutBelowASystemFolderIsStillOnesOwn) {
+  PlanFacts agent = facts();
+  agent.home = "/var/lib/agent";
+  agent.project_root = "/usr/src/checkout";
+  const RunPlan plan =
+      make_plan(made_up_profile("[[mount]]\nsource='./x'\ntarget='/x'\n[[mount]]\nsource='~/y'\n"
+                                "target='/y'"),
+                made_up_image, {}, {}, agent);
+
+  EXPECT_TRUE(trust_needs(plan, agent).empty());
+}
+
+TEST(Trust, IsGivenByNameOrForOneValue) {
+  const std::vector<TrustNeed> needs = {{"host-env", "env_from_host", "HF_TOKEN"},
+                                        {"host-env", "env_from_host", "NGC_API_KEY"},
+                                        {"privileged", "container.privileged", "true"}};
+
+  EXPECT_NO_THROW(require_trust(needs, {"host-env", "privileged"}));
+  EXPECT_NO_THROW(require_trust({}, {}));
+  try {
+    require_trust(needs, {"host-env:HF_TOKEN"});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.id(), "trust.not_allowed");
+    EXPECT_EQ(error.problems(), (Strings{"host-env: env_from_host asks for `NGC_API_KEY`",
+                                         "privileged: container.privileged asks for `true`"}));
+    EXPECT_NE(error.hint().find("`--allow host-env --allow privileged`"), std::string::npos)
+        << error.hint();
+  }
+}
+
+TEST(Trust, EveryRiskOfTheOptionsHasANameInTheList) {
+  for (const profile::Option& option : profile::options()) {
+    EXPECT_TRUE(option.risk.empty() || is_trust_name(option.risk)) << option.flag;
+  }
+  EXPECT_FALSE(is_trust_name("everything"));
+}
+
+}  // namespace
+}  // namespace sparkrun::plan

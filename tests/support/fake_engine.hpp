@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/error.hpp"
+#include "engine/engine.hpp"
+#include "support/fake_processes.hpp"
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sparkrun::test {
+
+// An engine made of maps. Every call is recorded in `calls` as `VERB ARGUMENTS`.
+class FakeEngine final : public engine::Engine {
+ public:
+  engine::EngineFacts known = {.name = "docker",
+                               .version = "28.1.1",
+                               .api_version = "1.49",
+                               .os = "linux",
+                               .architecture = "arm64",
+                               .runtimes = {"nvidia", "runc"},
+                               .default_runtime = "runc",
+                               .image_store = "classic",
+                               .root_directory = "/var/lib/docker"};
+  std::map<std::string, engine::LocalImage> images;  // by every reference or id that finds them
+  std::map<std::string, engine::LocalImage> remote;  // become `images` when they are pulled
+  std::map<std::string, engine::ContainerState> containers;
+  sys::ProcessResult captured;         // of run_captured
+  ForegroundScript* script = nullptr;  // of start
+  // Thrown by the call of that verb (`facts`, `pull`, `stop`, ..).
+  std::map<std::string, Error> failures;
+
+  std::vector<std::string> calls;
+  std::vector<std::vector<std::string>> started;
+  std::vector<std::pair<std::vector<std::string>, std::string>> captured_runs;  // argv, input
+
+  const engine::EngineFacts& facts() override {
+    note("facts", "");
+    return known;
+  }
+  std::optional<engine::LocalImage> find_image(const std::string& reference) override {
+    note("find_image", reference);
+    return find(images, reference);
+  }
+  void pull(const std::string& reference, const std::string& platform,
+            bool show_progress) override {
+    note("pull", reference + " " + platform + (show_progress ? " visibly" : " quietly"));
+    if (const auto image = find(remote, reference)) images[reference] = *image;
+  }
+  sys::ProcessResult run_captured(const std::vector<std::string>& argv, const std::string& input,
+                                  std::chrono::milliseconds) override {
+    note("run_captured", "");
+    captured_runs.emplace_back(argv, input);
+    return captured;
+  }
+  std::unique_ptr<sys::ForegroundProcess> start(const std::vector<std::string>& argv) override {
+    note("start", "");
+    started.push_back(argv);
+    if (script == nullptr) throw Error{"bug", "the test gave the engine no script"};
+    return std::make_unique<FakeForegroundProcess>(*script);
+  }
+  std::optional<engine::ContainerState> find_container(const std::string& name_or_id) override {
+    note("find_container", name_or_id);
+    return find(containers, name_or_id);
+  }
+  void stop(const std::string& name_or_id, std::chrono::seconds grace) override {
+    note("stop", name_or_id + " " + std::to_string(grace.count()));
+  }
+  void remove(const std::string& name_or_id) override { note("remove", name_or_id); }
+
+ private:
+  void note(const std::string& verb, const std::string& rest) {
+    calls.push_back(rest.empty() ? verb : verb + " " + rest);
+    const auto failure = failures.find(verb);
+    if (failure != failures.end()) throw failure->second;
+  }
+  template <typename Value>
+  static std::optional<Value> find(const std::map<std::string, Value>& values,
+                                   const std::string& key) {
+    const auto found = values.find(key);
+    return found == values.end() ? std::nullopt : std::optional{found->second};
+  }
+};
+
+}  // namespace sparkrun::test

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+#include "sys/curl_http.hpp"
+
+#include "base/error.hpp"
+#include "support/scripted_server.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <memory>
+#include <signal.h>
+#include <stdlib.h>
+
+namespace sparkrun::sys {
+namespace {
+
+using test::http_answer;
+using test::ScriptedServer;
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+class CurlHttpTest : public testing::Test {
+ protected:
+  HttpResponse get(const std::string& url, HttpLimits limits = {}) {
+    return http_.send({.url = url, .limits = limits});
+  }
+
+  // From anything to `target`, with a fixed answer there.
+  static ScriptedServer::Script redirect_to(const std::string& target, int status = 307) {
+    return
+        [=](const std::string&) { return http_answer(status, "", "Location: " + target + "\r\n"); };
+  }
+
+  static std::string answer_ok(const std::string&) { return http_answer(200, "ok"); }
+
+  Signals signals_;
+  CurlHttp http_{signals_, {.user_agent = "sparkrun/test"}};
+};
+
+TEST_F(CurlHttpTest, GivesStatusHeadersAndBody) {
+  const ScriptedServer server{[](const std::string&) {
+    return http_answer(404, "gone",
+                       "WWW-Authenticate: Basic\r\nWWW-Authenticate:  Bearer x=y \r\n");
+  }};
+
+  const HttpResponse response = get(server.url("/x"));
+
+  EXPECT_EQ(response.status, 404);
+  EXPECT_EQ(response.body, "gone");
+  EXPECT_EQ(response.all_headers("www-authenticate"),
+            (std::vector<std::string>{"Basic", "Bearer x=y"}));
+  EXPECT_EQ(response.fault, HttpFault::none);
+}
+
+TEST_F(CurlHttpTest, SendsMethodHeadersAndBody) {
+  const ScriptedServer server{answer_ok};
+
+  http_.send(
+      {.method = "POST", .url = server.url("/p?q=1"), .headers = {{"X-A", "b"}}, .body = "a=b"});
+  http_.send({.method = "POST", .url = server.url()});
+  http_.send({.method = "DELETE", .url = server.url()});
+
+  const auto requests = server.requests();
+  EXPECT_TRUE(requests.at(0).starts_with("POST /p?q=1 HTTP/1.1\r\n"));
+  EXPECT_TRUE(requests.at(0).ends_with("\r\n\r\na=b"));
+  EXPECT_TRUE(contains(requests.at(0), "\r\nX-A: b\r\n"));
+  EXPECT_TRUE(contains(requests.at(0), "\r\nUser-Agent: sparkrun/test\r\n"));
+  EXPECT_TRUE(contains(requests.at(1), "\r\nContent-Length: 0\r\n"));
+  EXPECT_TRUE(requests.at(2).starts_with("DELETE "));
+}
+
+TEST_F(CurlHttpTest, AsksForPlainBytes) {
+  const ScriptedServer server{answer_ok};
+
+  get(server.url());
+
+  EXPECT_TRUE(contains(server.requests().at(0), "\r\nAccept-Encoding: identity\r\n"));
+}
+
+TEST_F(CurlHttpTest, ReadsNoBodyOfAHead) {
+  const ScriptedServer server{[](const std::string&) {
+    return std::string{"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n"};
+  }};
+
+  EXPECT_EQ(http_.send({.method = "HEAD", .url = server.url()}).header("content-length"), "99");
+}
+
+TEST_F(CurlHttpTest, StopsAtTheLargestBody) {
+  const ScriptedServer server{[](const std::string&) { return http_answer(200, "12345678"); }};
+
+  EXPECT_EQ(get(server.url(), {.body_bytes_max = 8}).body, "12345678");
+  const HttpResponse response = get(server.url(), {.body_bytes_max = 7});
+  EXPECT_EQ(response.fault, HttpFault::too_large);
+  EXPECT_EQ(response.body, "");
+}
+
+TEST_F(CurlHttpTest, StopsAtEndlessHeaders) {
+  const ScriptedServer server{[](const std::string&) {
+    std::string headers;
+    for (int i = 0; i < 300; ++i) headers += "X: " + std::string(1000, 'x') + "\r\n";
+    return http_answer(200, "", headers);
+  }};
+
+  EXPECT_EQ(get(server.url()).fault, HttpFault::too_large);
+}
+
+TEST_F(CurlHttpTest, GivesASilentServerUp) {
+  const ScriptedServer server{[](const std::string&) { return ScriptedServer::stall; }};
+
+  const HttpResponse response =
+      get(server.url(), {.total_timeout = std::chrono::milliseconds{100}});
+
+  EXPECT_EQ(response.fault, HttpFault::timeout);
+  EXPECT_EQ(response.status, 0);
+}
+
+TEST_F(CurlHttpTest, TakesHalfABodyForNone) {
+  const ScriptedServer server{[](const std::string&) {
+    return std::string{"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"};
+  }};
+
+  const HttpResponse response = get(server.url());
+
+  EXPECT_EQ(response.fault, HttpFault::protocol);
+  EXPECT_EQ(response.status, 0);
+  EXPECT_EQ(response.body, "");
+}
+
+TEST_F(CurlHttpTest, NamesTheKindOfFault) {
+  const ScriptedServer noise{
+      [](const std::string&) { return std::string{"\x15\x03\x01 what?\r\n\r\n"}; }};
+  const ScriptedServer silence{[](const std::string&) { return std::string{}; }};
+  std::string closed_port;
+  {
+    const ScriptedServer gone{answer_ok};
+    closed_port = gone.url();
+  }
+
+  EXPECT_EQ(get(noise.url()).fault, HttpFault::protocol);
+  EXPECT_EQ(get(silence.url()).fault, HttpFault::protocol);
+  EXPECT_EQ(get("https" + noise.url().substr(4)).fault, HttpFault::tls);
+  EXPECT_EQ(get(closed_port).fault, HttpFault::connect);
+  EXPECT_EQ(get("http://name.invalid/").fault, HttpFault::resolve);
+  EXPECT_EQ(get("file:///etc/passwd").fault, HttpFault::protocol);
+  EXPECT_FALSE(get(closed_port).fault_text.empty());
+}
+
+TEST_F(CurlHttpTest, WithholdsAuthorizationFromAnotherPort) {
+  const ScriptedServer other{answer_ok};
+  const ScriptedServer server{redirect_to(other.url("/blob"))};
+
+  const HttpResponse response =
+      http_.send({.url = server.url(), .headers = {{"Authorization", "Bearer t0k"}}});
+
+  EXPECT_EQ(response.body, "ok");
+  EXPECT_TRUE(contains(server.requests().at(0), "Authorization: Bearer t0k"));
+  EXPECT_FALSE(contains(other.requests().at(0), "t0k"));
+}
+
+TEST_F(CurlHttpTest, WithholdsAuthorizationFromAnotherHostName) {
+  ScriptedServer* self = nullptr;
+  ScriptedServer server{[&](const std::string& request) {
+    if (contains(request, "GET /blob")) return http_answer(200, "ok");
+    return http_answer(302, "",
+                       "Location: http://localhost" + self->url("/blob").substr(16) + "\r\n");
+  }};
+  self = &server;
+
+  http_.send({.url = server.url(), .headers = {{"Authorization", "Bearer t0k"}}});
+
+  EXPECT_FALSE(contains(server.requests().at(1), "t0k"));
+}
+
+TEST_F(CurlHttpTest, KeepsAuthorizationOnARedirectWithinTheOrigin) {
+  const ScriptedServer server{[](const std::string& request) {
+    return contains(request, "GET /blob")
+               ? http_answer(200, "ok")
+               : http_answer(307, "", "Location: /blob\r\nX-First: 1\r\n");
+  }};
+
+  const HttpResponse response =
+      http_.send({.url = server.url(), .headers = {{"Authorization", "Bearer t0k"}}});
+
+  EXPECT_TRUE(contains(server.requests().at(1), "Authorization: Bearer t0k"));
+  EXPECT_FALSE(response.header("X-First").has_value());
+}
+
+TEST_F(CurlHttpTest, CountsRedirects) {
+  const ScriptedServer server{redirect_to("/again")};
+
+  EXPECT_EQ(get(server.url(), {.redirects_max = 3}).fault, HttpFault::redirect);
+  EXPECT_EQ(server.requests().size(), 4U);
+  EXPECT_EQ(get(server.url(), {.redirects_max = 0}).status, 307);
+}
+
+TEST_F(CurlHttpTest, FollowsNoRedirectToAnotherKindOfUrl) {
+  const ScriptedServer file{redirect_to("file:///etc/passwd")};
+  const ScriptedServer ftp{redirect_to("ftp://127.0.0.1/x")};
+
+  EXPECT_EQ(get(file.url()).fault, HttpFault::redirect);
+  EXPECT_EQ(get(ftp.url()).fault, HttpFault::redirect);
+}
+
+TEST_F(CurlHttpTest, SendsABodyNowhereElse) {
+  const ScriptedServer other{answer_ok};
+  const ScriptedServer server{redirect_to(other.url())};
+
+  EXPECT_EQ(http_.send({.method = "POST", .url = server.url(), .body = "secret"}).status, 307);
+  EXPECT_TRUE(other.requests().empty());
+}
+
+TEST_F(CurlHttpTest, RefusesAHeaderWithALineEnd) {
+  EXPECT_THROW(http_.send({.url = "http://127.0.0.1:1/", .headers = {{"A", "b\r\nC: d"}}}), Error);
+}
+
+TEST_F(CurlHttpTest, SpeaksOverAUnixSocket) {
+  std::string folder = (std::filesystem::temp_directory_path() / "sparkrun-http-XXXXXX").string();
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  {
+    const ScriptedServer server{answer_ok, folder + "/s"};
+
+    EXPECT_EQ(http_.send({.url = "http://localhost/v1/info", .unix_socket = folder + "/s"}).body,
+              "ok");
+    EXPECT_TRUE(
+        server.requests().at(0).starts_with("GET /v1/info HTTP/1.1\r\nHost: localhost\r\n"));
+  }
+  const HttpResponse absent =
+      http_.send({.url = "http://localhost/", .unix_socket = folder + "/absent"});
+  EXPECT_EQ(absent.fault, HttpFault::connect);
+  EXPECT_TRUE(contains(absent.fault_text, "No such file")) << absent.fault_text;
+  std::filesystem::remove_all(folder);
+}
+
+TEST_F(CurlHttpTest, LeavesOnASignal) {
+  const ScriptedServer server{[](const std::string&) {
+    kill(getpid(), SIGTERM);
+    return ScriptedServer::stall;
+  }};
+
+  try {
+    get(server.url());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.id(), "interrupted");
+  }
+}
+
+// Asks for its URLs one after the other; in between it waits for `go`.
+class Chain final : public HttpConversation {
+ public:
+  explicit Chain(std::vector<std::string> urls, const bool* go = nullptr)
+      : urls_(std::move(urls)), go_(go) {}
+  HttpStep begin() override { return next(); }
+  HttpStep on_response(const HttpResponse& response) override {
+    bodies += response.body;
+    return next();
+  }
+  HttpStep resume() override { return next(); }
+
+  std::string bodies;
+  bool is_done = false;
+
+ private:
+  HttpStep next() {
+    if (go_ != nullptr && !*go_) return HttpWait{};
+    if (at_ == urls_.size()) {
+      is_done = true;
+      return HttpDone{};
+    }
+    return HttpRequest{.url = urls_[at_++]};
+  }
+
+  std::vector<std::string> urls_;
+  const bool* go_;
+  size_t at_ = 0;
+};
+
+TEST_F(CurlHttpTest, RunsConversationsSideBySide) {
+  const ScriptedServer server{answer_ok};
+  std::vector<std::unique_ptr<Chain>> chains;
+  std::vector<HttpConversation*> conversations;
+  for (int i = 0; i < 200; ++i) {
+    chains.push_back(std::make_unique<Chain>(std::vector<std::string>{server.url(), server.url()}));
+    conversations.push_back(chains.back().get());
+  }
+
+  http_.run(conversations);
+
+  for (const auto& chain : chains) EXPECT_EQ(chain->bodies, "okok");
+}
+
+TEST_F(CurlHttpTest, ResumesAConversationOnceAnotherHasAdvanced) {
+  const ScriptedServer server{answer_ok};
+  Chain first{{server.url()}};
+  Chain second{{server.url()}, &first.is_done};
+  const std::vector<HttpConversation*> conversations = {&second, &first};
+
+  http_.run(conversations);
+
+  EXPECT_EQ(second.bodies, "ok");
+}
+
+TEST_F(CurlHttpTest, ReportsConversationsThatWaitForOneAnother) {
+  const bool never = false;
+  Chain chain{{"http://127.0.0.1:1/"}, &never};
+  const std::vector<HttpConversation*> conversations = {&chain};
+
+  try {
+    http_.run(conversations);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.id(), "bug");
+  }
+}
+
+TEST_F(CurlHttpTest, HasNothingToDoForNoConversation) { EXPECT_NO_THROW(http_.run({})); }
+
+}  // namespace
+}  // namespace sparkrun::sys
