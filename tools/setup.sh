@@ -44,10 +44,14 @@ build() {
   rm -f "$log"
 }
 
+# Commands to run when the script ends, however it ends; the last one first.
+at_exit=()
+trap 'status=$?; for ((i = ${#at_exit[@]} - 1; i >= 0; i--)); do eval "${at_exit[i]}"; done; exit $status' EXIT
+
 # Starts the rig unless it is up; then it is stopped again when the script ends, however it ends.
 use_rig() {
   if ! "$project/tests/rig/rig" status >/dev/null 2>&1; then
-    trap '"$project/tests/rig/rig" down >&2' EXIT
+    at_exit+=('"$project/tests/rig/rig" down >&2')
     "$project/tests/rig/rig" up >&2
   fi
   local environment

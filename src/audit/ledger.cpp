@@ -22,34 +22,41 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds lock_poll{1};
+using Steady = std::chrono::steady_clock;
 
-// The one lock of a ledger. It is closed on exec: a descriptor that a container's client inherited
-// would keep the ledger locked for as long as the job runs.
-class LedgerLock {
- public:
-  LedgerLock(const fs::path& folder, milliseconds timeout) {
-    const fs::path path = folder / "lock";
-    fd_ = sys::FileDescriptor{open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR)};
-    if (!fd_.is_open()) fail(path, std::strerror(errno));
-    const auto deadline = std::chrono::steady_clock::now() + timeout;
-    while (flock(fd_.get(), LOCK_EX | LOCK_NB) != 0) {
-      if (errno == EINTR) continue;
-      if (errno != EWOULDBLOCK) fail(path, std::strerror(errno));
-      if (std::chrono::steady_clock::now() >= deadline) {
-        fail(path, fmt::format("another process has held it for {} ms", timeout.count()));
-      }
-      std::this_thread::sleep_for(lock_poll);
-    }
-  }
-
- private:
-  [[noreturn]] static void fail(const fs::path& path, std::string_view cause) {
+// Takes the lock on `path`, asking again and again until the deadline: the kernel's own queue has
+// none.
+sys::FileDescriptor take_lock(const fs::path& path, Steady::time_point deadline,
+                              std::chrono::microseconds pause) {
+  const auto fail = [&](std::string_view cause) {
     throw Error{"ledger.unwritable",
                 fmt::format("cannot lock the ledger {}: {}", path.string(), cause),
                 {{"path", path.string()}}};
+  };
+  sys::FileDescriptor fd{open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR)};
+  if (!fd.is_open()) fail(std::strerror(errno));
+  while (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) fail(std::strerror(errno));
+    if (Steady::now() >= deadline) fail("other processes have held it all the time");
+    std::this_thread::sleep_for(pause);
   }
-  sys::FileDescriptor fd_;
+  return fd;
+}
+
+// The lock of a ledger. It is closed on exec: a descriptor that a container's client inherited
+// would keep the ledger locked for as long as the job runs. `lock.next` is a turnstile: only who
+// holds it may ask for `lock`, so a process that appends without a pause cannot take the lock again
+// and again before those that wait, and each of them has the same chance to be next.
+class LedgerLock {
+ public:
+  LedgerLock(const fs::path& folder, milliseconds timeout) {
+    const auto deadline = Steady::now() + timeout;
+    const auto turn = take_lock(folder / "lock.next", deadline, std::chrono::microseconds{1000});
+    lock_ = take_lock(folder / "lock", deadline, std::chrono::microseconds{200});
+  }
+
+ private:
+  sys::FileDescriptor lock_;
 };
 
 // The line that continues `tail`, in the order of keys that every record has.

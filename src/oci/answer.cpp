@@ -101,7 +101,7 @@ Error status_error(const sys::HttpResponse& response, const Asked& asked) {
                  fmt::format("registry {} allows no more requests now{}{}", registry,
                              when.empty() ? "" : "; it says to retry after ", when));
   }
-  if (response.status == 404 || response.status == 200) {
+  if (response.status == 404) {
     return error("registry.not_a_registry",
                  fmt::format("{} answers with a web page when asked for {}", registry, what));
   }

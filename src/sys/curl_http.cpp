@@ -197,7 +197,8 @@ class Transfer {
     return count;
   }
 
-  // A redirect or an interim response came before: only the last one counts.
+  // A redirect or an interim response came before: only the last one counts. After an https one no
+  // redirect may lead to http, wherever the chain began.
   void begin_response() {
     response_.headers.clear();
     const char* scheme = nullptr;

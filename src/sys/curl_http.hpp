@@ -14,7 +14,7 @@ struct CurlOptions {
   std::string ca_file;  // what SSL_CERT_FILE names; empty: the system's CAs
 };
 
-// Http by libcurl (7.84 or newer): all conversations share one event loop and its connections,
+// Http by libcurl (7.85 or newer): all conversations share one event loop and its connections,
 // which stay open between calls. Proxies come from the usual variables and are not used for
 // loopback hosts. A redirect is followed only for GET and HEAD. Nothing is initialised before the
 // first `run`.

@@ -190,7 +190,7 @@ TEST_F(DockerTest, SurvivesFactsOfOtherTypes) {
 }
 
 TEST_F(DockerTest, IsUnreachableWithoutItsSocket) {
-  fs::remove(world.folder / "docker.sock");
+  sys::fs::remove(world.folder / "docker.sock");
 
   const Error error = error_of([&] { engine->facts(); });
 
@@ -213,7 +213,7 @@ TEST_F(DockerTest, IsUnreachableWhenNobodyListens) {
 // Root may open every socket, so a child without privileges asks. 42: the right error.
 TEST(DockerDeathTest, SaysThatTheSocketIsNotYours) {
   TestSystem world;
-  const fs::path socket = world.folder.write("docker.sock", "");
+  const sys::fs::path socket = world.folder.write("docker.sock", "");
   world.set("DOCKER_HOST", "unix://" + socket.string());
   chmod(socket.c_str(), 0);
 

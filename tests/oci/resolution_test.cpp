@@ -313,13 +313,18 @@ TEST(Resolution, NeedsNoContentType) {
             "registry.not_a_registry");
 }
 
-TEST(Resolution, ResolvesAnArtifactThatIsNoImageWithoutItsConfig) {
-  std::string artifact = arm.manifest;
-  EXPECT_EQ(error_id(answer(artifact)), "none");
-
+TEST(Resolution, ResolvesAnArtifactThatIsNoImage) {
+  FakeImage artifact = arm;
+  artifact.config = "{}";
+  artifact.manifest =
+      fmt::format(R"({{"schemaVersion":2,"config":{{"digest":"{}","size":2}},"layers":[]}})",
+                  test::digest_of("{}"));
   FakeHttp http;
-  http.on(tag_url).reply(200, arm.manifest);
-  EXPECT_EQ(error_id(resolve(http, with_configs({"linux/arm64"}))), "registry.unreachable");
+  http.on(tag_url).reply(200, artifact.manifest);
+  test::serve_image(http, repository, artifact);
+
+  EXPECT_EQ(resolved(resolve(http, plain())).digest, Digest::sha256_of(artifact.manifest));
+  EXPECT_EQ(error_id(resolve(http, with_configs({"linux/arm64"}))), "registry.not_a_registry");
 }
 
 }  // namespace

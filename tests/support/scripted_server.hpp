@@ -111,7 +111,8 @@ class ScriptedServer {
   }
 
   static bool is_whole(const std::string& request) {
-    if (request.starts_with('\x16')) return true;  // a TLS client hello: the script says nonsense to it
+    if (request.starts_with('\x16'))
+      return true;  // a TLS client hello: the script says nonsense to it
     const size_t head = request.find("\r\n\r\n");
     if (head == std::string::npos) return false;
     const size_t length = request.find("Content-Length: ");

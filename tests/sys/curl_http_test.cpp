@@ -79,6 +79,17 @@ TEST_F(CurlHttpTest, AsksForPlainBytes) {
   EXPECT_TRUE(contains(server.requests().at(0), "\r\nAccept-Encoding: identity\r\n"));
 }
 
+TEST_F(CurlHttpTest, UnpacksWhatIsCompressedAllTheSame) {
+  constexpr std::string_view gzip_of_ok{
+      "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xcb\xcf\x06\x00\x47\xdd\xdc\x79\x02\x00\x00\x00",
+      22};
+  const ScriptedServer server{[&](const std::string&) {
+    return http_answer(200, std::string{gzip_of_ok}, "Content-Encoding: gzip\r\n");
+  }};
+
+  EXPECT_EQ(get(server.url()).body, "ok");
+}
+
 TEST_F(CurlHttpTest, ReadsNoBodyOfAHead) {
   const ScriptedServer server{[](const std::string&) {
     return std::string{"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n"};

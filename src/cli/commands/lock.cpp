@@ -58,6 +58,7 @@ void adopt(Target& target, const profile::Project& project, bool writes, Output&
   sys::make_directories(file.parent_path(), 0755);
   sys::write_file_atomically(file, embedded_file("profiles/" + target.profile.name + ".toml").value_or(""));
   output.note(fmt::format("copied the built-in profile `{}` to {}", target.profile.name, file.string()));
+  if (target.stored) lock::write_lock(target.path, target.stored->lock);
 }
 
 int check(const std::vector<Target>& targets, Output& output) {

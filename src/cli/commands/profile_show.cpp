@@ -63,7 +63,8 @@ void add_lines(const std::string& key, const Json& value, std::string& text) {
   }
 }
 
-// Neither lock nor engine nor network: what the file says, for the project that it is in.
+// Neither lock nor engine nor network, and nothing of this host's state: what the file says, for the project
+// that it is in. Mount sources count as there and passed variables as set.
 std::vector<std::string> argv_of(const profile::Profile& profile, const profile::Project& project,
                                  const sys::System& system) {
   plan::PlanFacts facts{.project_root = project.root,
@@ -72,7 +73,9 @@ std::vector<std::string> argv_of(const profile::Profile& profile, const profile:
                         .variables = system.environment.variables,
                         .in_is_usable = system.terminal.in_is_usable,
                         .in_is_terminal = system.terminal.in_is_terminal,
-                        .out_is_terminal = system.terminal.out_is_terminal};
+                        .out_is_terminal = system.terminal.out_is_terminal,
+                        .path_exists = [](const plan::fs::path&) { return true; }};
+  for (const profile::HostVariable& variable : profile.env_from_host) facts.variables.emplace(variable.name, "");
   const plan::PinnedImage image{.reference = profile.image, .run_as = profile.image};
   return plan::docker_argv(plan::make_plan(profile, image, plan::choose_gpu_access(profile.gpu, nullptr), {}, facts));
 }
