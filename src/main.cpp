@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
+#include "cli/app.hpp"
+#include "sys/curl_http.hpp"
+#include "sys/signals.hpp"
+
 #include <cstdio>
 #include <exception>
 #include <string>
 #include <vector>
-
-#include "cli/app.hpp"
-#include "sys/curl_http.hpp"
-#include "sys/signals.hpp"
 
 int main(int argc, char** argv) {
   try {

@@ -2,11 +2,10 @@
 #include "audit/chain.hpp"
 
 #include "base/digest.hpp"
-#include "base/json.hpp"
+#include "base/json_value.hpp"
 #include "base/text.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 

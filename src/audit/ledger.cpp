@@ -4,16 +4,17 @@
 #include "audit/segment.hpp"
 #include "base/digest.hpp"
 #include "base/error.hpp"
+#include "base/json_value.hpp"
 #include "sys/files.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <future>
 #include <sys/file.h>
 #include <thread>
 
@@ -22,42 +23,45 @@ namespace {
 
 using std::chrono::milliseconds;
 
-using Steady = std::chrono::steady_clock;
+[[noreturn]] void fail_to_lock(const fs::path& path, std::string_view cause) {
+  throw Error{"ledger.unwritable",
+              fmt::format("cannot lock the ledger {}: {}", path.string(), cause),
+              {{"path", path.string()}}};
+}
 
-// Takes the lock on `path`, asking again and again until the deadline: the kernel's own queue has
-// none.
-sys::FileDescriptor take_lock(const fs::path& path, Steady::time_point deadline,
-                              std::chrono::microseconds pause) {
-  const auto fail = [&](std::string_view cause) {
-    throw Error{"ledger.unwritable",
-                fmt::format("cannot lock the ledger {}: {}", path.string(), cause),
-                {{"path", path.string()}}};
-  };
-  sys::FileDescriptor fd{open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR)};
-  if (!fd.is_open()) fail(std::strerror(errno));
-  while (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK && errno != EINTR) fail(std::strerror(errno));
-    if (Steady::now() >= deadline) fail("other processes have held it all the time");
-    std::this_thread::sleep_for(pause);
+// Waits in the kernel's queue, which has no time limit, so a thread waits there. When the time is
+// up it is left behind: the lock that it may still get is given back at once, with the future's
+// state.
+sys::FileDescriptor wait_for_lock(sys::FileDescriptor fd, const fs::path& path,
+                                  milliseconds timeout) {
+  std::promise<sys::FileDescriptor> promise;
+  std::future<sys::FileDescriptor> locked = promise.get_future();
+  std::thread{[fd = std::move(fd), promise = std::move(promise)]() mutable {
+    while (flock(fd.get(), LOCK_EX) != 0 && errno == EINTR) continue;
+    promise.set_value(std::move(fd));
+  }}.detach();
+  if (locked.wait_for(timeout) != std::future_status::ready) {
+    fail_to_lock(path, fmt::format("others have held it for {} ms", timeout.count()));
   }
-  return fd;
+  return locked.get();
+}
+
+sys::FileDescriptor take_lock(const fs::path& path, milliseconds timeout) {
+  sys::FileDescriptor fd{open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR)};
+  if (!fd.is_open()) fail_to_lock(path, std::strerror(errno));
+  if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
+  if (errno != EWOULDBLOCK) fail_to_lock(path, std::strerror(errno));
+  return wait_for_lock(std::move(fd), path, timeout);
 }
 
 // The lock of a ledger. It is closed on exec: a descriptor that a container's client inherited
 // would keep the ledger locked for as long as the job runs. `lock.next` is a turnstile: only who
 // holds it may ask for `lock`, so a process that appends without a pause cannot take the lock again
-// and again before those that wait, and each of them has the same chance to be next.
-class LedgerLock {
- public:
-  LedgerLock(const fs::path& folder, milliseconds timeout) {
-    const auto deadline = Steady::now() + timeout;
-    const auto turn = take_lock(folder / "lock.next", deadline, std::chrono::microseconds{1000});
-    lock_ = take_lock(folder / "lock", deadline, std::chrono::microseconds{200});
-  }
-
- private:
-  sys::FileDescriptor lock_;
-};
+// and again while others wait.
+sys::FileDescriptor lock_ledger(const fs::path& folder, milliseconds timeout) {
+  const sys::FileDescriptor turn = take_lock(folder / "lock.next", timeout);
+  return take_lock(folder / "lock", timeout);
+}
 
 // The line that continues `tail`, in the order of keys that every record has.
 std::string make_line(const Json& record, const Tail& tail, TimePoint time) {
@@ -115,7 +119,7 @@ std::vector<fs::path> list_folders(const fs::path& folder) {
 Head Ledger::append(const Json& record) const {
   try {
     sys::make_directories(folder_, S_IRWXU);
-    const LedgerLock lock{folder_, lock_timeout_};
+    const sys::FileDescriptor lock = lock_ledger(folder_, lock_timeout_);
     return append_locked(folder_, record, clock_->now());
   } catch (const Error& error) {
     if (error.id() == "ledger.unwritable") throw;

@@ -2,10 +2,10 @@
 #include "audit/query.hpp"
 
 #include "base/error.hpp"
+#include "base/json_value.hpp"
 #include "base/text.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>

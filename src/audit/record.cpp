@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "audit/record.hpp"
 
+#include "base/json_value.hpp"
 #include "base/secret.hpp"
-
-#include <nlohmann/json.hpp>
 
 namespace sparkrun::audit {
 namespace {

@@ -15,8 +15,8 @@ const unsigned char* as_bytes(const std::string& text) {
 std::string to_base64(std::string_view bytes) {
   const std::string source{bytes};
   std::string text((source.size() + 2) / 3 * 4 + 1, '\0');  // OpenSSL writes a final NUL
-  const int length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()), as_bytes(source),
-                                     static_cast<int>(source.size()));
+  const int length = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                                     as_bytes(source), static_cast<int>(source.size()));
   text.resize(static_cast<size_t>(length));
   return text;
 }
@@ -31,8 +31,8 @@ std::optional<std::string> from_base64(std::string_view text) {
   if (text.find_first_not_of('=', padded.size()) != std::string_view::npos) return std::nullopt;
   padded.append(padding, '=');
   std::string bytes(padded.size() / 4 * 3, '\0');
-  const int length = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()), as_bytes(padded),
-                                     static_cast<int>(padded.size()));
+  const int length = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
+                                     as_bytes(padded), static_cast<int>(padded.size()));
   if (length < 0) return std::nullopt;
   bytes.resize(static_cast<size_t>(length) - padding);
   return bytes;

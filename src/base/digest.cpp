@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "base/digest.hpp"
 
+#include "base/error.hpp"
+#include "base/text.hpp"
+
 #include <fmt/format.h>
 #include <openssl/evp.h>
 
 #include <array>
-
-#include "base/error.hpp"
-#include "base/text.hpp"
 
 namespace sparkrun {
 namespace {

@@ -28,11 +28,11 @@ constexpr std::array code_meanings = std::to_array<ExitCodeMeaning>({
 
 // Where several results meet, the first of these that occurs is the answer.
 constexpr std::array severity = {
-    ExitCode::interrupted, ExitCode::bug,           ExitCode::usage,
-    ExitCode::invalid,     ExitCode::stale,         ExitCode::other_content,
-    ExitCode::signature,   ExitCode::gone,          ExitCode::no_platform,
-    ExitCode::ledger,      ExitCode::engine,        ExitCode::blocked,
-    ExitCode::undetermined, ExitCode::no,           ExitCode::ok,
+    ExitCode::interrupted,  ExitCode::bug,    ExitCode::usage,
+    ExitCode::invalid,      ExitCode::stale,  ExitCode::other_content,
+    ExitCode::signature,    ExitCode::gone,   ExitCode::no_platform,
+    ExitCode::ledger,       ExitCode::engine, ExitCode::blocked,
+    ExitCode::undetermined, ExitCode::no,     ExitCode::ok,
 };
 
 // Sorted by id. Hints say what to do; `{name}` comes from the details of the error.
@@ -64,7 +64,8 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
      "install docker (DGX OS ships it), or put its client on PATH",
      "The client program of the container engine is not on PATH."},
     {"engine.other_content", ExitCode::other_content, false,
-     "remove the local image (`docker image rm {image}`) and run again to pull the locked one; if it "
+     "remove the local image (`docker image rm {image}`) and run again to pull the locked one; if "
+     "it "
      "comes back, the registry serves other content under that digest",
      "The image in the engine's store is not the one that the lock names: neither its image id nor "
      "one of its repository digests is the locked config, manifest or index. It was not started."},
@@ -72,14 +73,15 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
      "add yourself to the group of the socket (`sudo usermod -aG docker $USER`, then log in again)",
      "The engine's socket exists and you may not open it."},
     {"engine.unreachable", ExitCode::engine, true,
-     "start the engine (`sudo systemctl start docker`), or correct DOCKER_HOST or the docker context",
+     "start the engine (`sudo systemctl start docker`), or correct DOCKER_HOST or the docker "
+     "context",
      "The engine's socket does not answer: the daemon is not running, or DOCKER_HOST points "
      "elsewhere."},
-    {"engine.unsupported", ExitCode::engine, false,
-     "use docker on a local unix socket",
+    {"engine.unsupported", ExitCode::engine, false, "use docker on a local unix socket",
      "The engine or the way to reach it is one that this version of sparkrun cannot drive."},
     {"env.missing", ExitCode::invalid, false,
-     "export the variable, or write `\"{variable}?\"` in env_from_host if the job can do without it",
+     "export the variable, or write `\"{variable}?\"` in env_from_host if the job can do without "
+     "it",
      "The profile passes a host variable into the container and requires it, and it is not set. "
      "sparkrun stops before it pulls or starts anything."},
     {"explain.unknown", ExitCode::usage, false, "`sparkrun explain` alone lists what there is",
@@ -97,12 +99,15 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
      "Each record of the ledger carries the SHA-256 of the line before. A record does not fit the "
      "one before it: a line was edited, inserted, removed or moved."},
     {"ledger.unknown_run", ExitCode::no, false,
-     "`sparkrun audit ls` lists the runs; a run is named by its id, a prefix of it, or ^1 (the last)",
+     "`sparkrun audit ls` lists the runs; a run is named by its id, a prefix of it, or ^1 (the "
+     "last)",
      "No record in the ledger belongs to the run that was asked for."},
     {"ledger.unwritable", ExitCode::ledger, false,
-     "make the folder writable or free space; or set `audit = \"best-effort\"` in your own config to "
+     "make the folder writable or free space; or set `audit = \"best-effort\"` in your own config "
+     "to "
      "launch without a record",
-     "`audit = \"required\"` (the default) promises that no job starts without a durable record, and "
+     "`audit = \"required\"` (the default) promises that no job starts without a durable record, "
+     "and "
      "the record could not be written."},
     {"lock.conflict", ExitCode::invalid, false,
      "take either side of the conflict, then run `sparkrun lock {profile}`",
@@ -151,8 +156,10 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
      "The text is not an image reference as docker understands it (the grammar of "
      "distribution/reference)."},
     {"registry.content_mismatch", ExitCode::undetermined, false,
-     "try again; if it stays, a proxy or the registry changes content, and no digest can be trusted",
-     "What the registry sent does not hash to the digest that was asked for or announced. No digest "
+     "try again; if it stays, a proxy or the registry changes content, and no digest can be "
+     "trusted",
+     "What the registry sent does not hash to the digest that was asked for or announced. No "
+     "digest "
      "is printed that was not verified here."},
     {"registry.credentials_refused", ExitCode::undetermined, false,
      "run `docker login {registry}` again; for nvcr.io the user is literally `$oauthtoken` and the "
@@ -165,8 +172,10 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
      "The registry answered with an error that is neither about the reference nor about "
      "credentials."},
     {"registry.login_needed", ExitCode::undetermined, false,
-     "run `docker login {registry}`; for nvcr.io the user is literally `$oauthtoken` and the password "
-     "is your NGC API key. Check the name as well: registries answer the same for a repository that "
+     "run `docker login {registry}`; for nvcr.io the user is literally `$oauthtoken` and the "
+     "password "
+     "is your NGC API key. Check the name as well: registries answer the same for a repository "
+     "that "
      "does not exist",
      "The registry does not give this manifest to an anonymous client."},
     {"registry.not_a_registry", ExitCode::undetermined, false,
@@ -193,7 +202,8 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
      "check the host name, the network and the proxy variables",
      "No connection to the registry could be made."},
     {"trust.not_allowed", ExitCode::invalid, false,
-     "if you trust this project, run again with {allow}, or list the names under `allow` in your own "
+     "if you trust this project, run again with {allow}, or list the names under `allow` in your "
+     "own "
      "config; `sparkrun explain trust` says what each name means",
      "A profile from a project folder asks for something that reaches beyond the container. It is "
      "not granted silently."},

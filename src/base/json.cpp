@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "base/json.hpp"
+#include "base/json_value.hpp"
 
 #include <climits>
-#include <nlohmann/json.hpp>
+
 #include <set>
 #include <vector>
 
@@ -15,8 +15,10 @@ bool is_too_deep(std::string_view text) {
   for (size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
     if (in_string) {
-      if (c == '\\') ++at;
-      else if (c == '"') in_string = false;
+      if (c == '\\')
+        ++at;
+      else if (c == '"')
+        in_string = false;
     } else if (c == '"') {
       in_string = true;
     } else if (c == '{' || c == '[') {
@@ -69,7 +71,8 @@ std::string string_or(const Json& object, std::string_view key, std::string_view
 
 long long integer_or(const Json& object, std::string_view key, long long fallback) {
   const Json& value = member(object, key);
-  const bool is_too_large = value.is_number_unsigned() && value.get<unsigned long long>() > LLONG_MAX;
+  const bool is_too_large =
+      value.is_number_unsigned() && value.get<unsigned long long>() > LLONG_MAX;
   return value.is_number_integer() && !is_too_large ? value.get<long long>() : fallback;
 }
 
@@ -79,3 +82,5 @@ bool boolean_or(const Json& object, std::string_view key, bool fallback) {
 }
 
 }  // namespace sparkrun
+
+template class nlohmann::basic_json<nlohmann::ordered_map>;

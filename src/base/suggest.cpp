@@ -30,7 +30,8 @@ constexpr size_t typed_length_max = 64;  // what is longer was not a slip of the
 
 }  // namespace
 
-std::optional<std::string> nearest(std::string_view typed, const std::vector<std::string>& candidates) {
+std::optional<std::string> nearest(std::string_view typed,
+                                   const std::vector<std::string>& candidates) {
   if (typed.size() > typed_length_max) return std::nullopt;
   std::optional<std::string> best;
   size_t best_distance = std::max<size_t>(typed.size() / 3, 1) + 1;

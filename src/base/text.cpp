@@ -24,13 +24,18 @@ bool is_shell_safe(char c) {
 size_t utf8_length(std::string_view text, size_t at) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(at);
-  const size_t length = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3
-                        : first < 0xf5 ? 4 : 0;
+  const size_t length = first < 0x80   ? 1
+                        : first < 0xc2 ? 0
+                        : first < 0xe0 ? 2
+                        : first < 0xf0 ? 3
+                        : first < 0xf5 ? 4
+                                       : 0;
   if (length == 0 || at + length > text.size()) return 0;
   for (size_t i = 1; i < length; ++i) {
     if ((byte(at + i) & 0xc0) != 0x80) return 0;
   }
-  const bool overlong = (first == 0xe0 && byte(at + 1) < 0xa0) || (first == 0xf0 && byte(at + 1) < 0x90);
+  const bool overlong =
+      (first == 0xe0 && byte(at + 1) < 0xa0) || (first == 0xf0 && byte(at + 1) < 0x90);
   const bool surrogate = first == 0xed && byte(at + 1) >= 0xa0;
   const bool too_high = first == 0xf4 && byte(at + 1) >= 0x90;
   return overlong || surrogate || too_high ? 0 : length;
@@ -100,7 +105,8 @@ std::optional<long long> parse_number(std::string_view text) {
   long long number = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, failure] = std::from_chars(text.data(), end, number);
-  if (text.empty() || text.front() == '-' || failure != std::errc{} || stop != end) return std::nullopt;
+  if (text.empty() || text.front() == '-' || failure != std::errc{} || stop != end)
+    return std::nullopt;
   return number;
 }
 
@@ -111,8 +117,10 @@ std::string shell_quote(std::string_view word) {
   }
   std::string quoted = "'";
   for (const char c : word) {
-    if (c == '\'') quoted += "'\\''";
-    else quoted += c;
+    if (c == '\'')
+      quoted += "'\\''";
+    else
+      quoted += c;
   }
   return quoted + "'";
 }
@@ -146,10 +154,13 @@ std::string printable(std::string_view text) {
   for (size_t at = 0; at < text.size();) {
     const size_t length = utf8_length(text, at);
     const auto byte = static_cast<unsigned char>(text[at]);
-    const bool is_c1 = length == 2 && byte == 0xc2 && static_cast<unsigned char>(text[at + 1]) < 0xa0;
+    const bool is_c1 =
+        length == 2 && byte == 0xc2 && static_cast<unsigned char>(text[at + 1]) < 0xa0;
     const bool is_control = (byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7f || is_c1;
-    if (length == 0 || is_control) clean += '?';
-    else clean += text.substr(at, length);
+    if (length == 0 || is_control)
+      clean += '?';
+    else
+      clean += text.substr(at, length);
     at += std::max<size_t>(length, 1);
   }
   return clean;

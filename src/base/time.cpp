@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "base/time.hpp"
 
-#include <fmt/format.h>
-
 #include "base/text.hpp"
+
+#include <fmt/format.h>
 
 namespace sparkrun {
 namespace {

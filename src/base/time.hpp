@@ -13,8 +13,8 @@ using TimePoint = std::chrono::sys_time<std::chrono::milliseconds>;
 // `2026-07-14T09:12:03.114Z` (RFC 3339, UTC, milliseconds).
 std::string to_rfc3339(TimePoint time);
 
-// Any RFC 3339 time with `Z` or an offset; fractions beyond milliseconds are cut. Nothing when it is
-// not one.
+// Any RFC 3339 time with `Z` or an offset; fractions beyond milliseconds are cut. Nothing when it
+// is not one.
 std::optional<TimePoint> parse_rfc3339(std::string_view text);
 
 // `41 s`, `3 min`, `2 h 5 min`, `12 days`.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "base/toml.hpp"
 
+#include "base/text.hpp"
+
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
 #include <algorithm>
 #include <cmath>
-
-#include "base/text.hpp"
 
 namespace sparkrun {
 namespace {
@@ -76,13 +76,20 @@ const TomlNode* TomlNode::find(std::string_view key) const {
 
 std::string_view describe(TomlNode::Kind kind) {
   switch (kind) {
-    case TomlNode::Kind::string: return "a string";
-    case TomlNode::Kind::integer: return "a whole number";
-    case TomlNode::Kind::real: return "a number with a fraction";
-    case TomlNode::Kind::boolean: return "true or false";
-    case TomlNode::Kind::array: return "an array";
-    case TomlNode::Kind::table: return "a table";
-    case TomlNode::Kind::other: break;
+    case TomlNode::Kind::string:
+      return "a string";
+    case TomlNode::Kind::integer:
+      return "a whole number";
+    case TomlNode::Kind::real:
+      return "a number with a fraction";
+    case TomlNode::Kind::boolean:
+      return "true or false";
+    case TomlNode::Kind::array:
+      return "an array";
+    case TomlNode::Kind::table:
+      return "a table";
+    case TomlNode::Kind::other:
+      break;
   }
   return "a date or time";
 }
@@ -106,11 +113,21 @@ std::string toml_string(std::string_view value) {
   std::string quoted = "\"";
   for (const char c : value) {
     switch (c) {
-      case '"': quoted += "\\\""; break;
-      case '\\': quoted += "\\\\"; break;
-      case '\n': quoted += "\\n"; break;
-      case '\t': quoted += "\\t"; break;
-      case '\r': quoted += "\\r"; break;
+      case '"':
+        quoted += "\\\"";
+        break;
+      case '\\':
+        quoted += "\\\\";
+        break;
+      case '\n':
+        quoted += "\\n";
+        break;
+      case '\t':
+        quoted += "\\t";
+        break;
+      case '\r':
+        quoted += "\\r";
+        break;
       default:
         if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
           quoted += fmt::format("\\u{:04X}", static_cast<unsigned>(static_cast<unsigned char>(c)));

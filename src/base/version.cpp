@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "base/version.hpp"
 
-#include <algorithm>
-
 #include "base/text.hpp"
+
+#include <algorithm>
 
 namespace sparkrun {
 namespace {

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "cli/app.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-
 #include "base/suggest.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/help.hpp"
+#include "sys/files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
 
 namespace sparkrun::cli {
 namespace {
@@ -34,8 +35,8 @@ struct Split {
 const Option* find_global(std::string_view word) {
   const std::string_view name = split_once(word, '=').first;
   const auto found = std::ranges::find_if(global_table, [&](const Option& option) {
-    return option.name == name || (!option.short_name.empty() && word.starts_with(option.short_name) &&
-                                   !word.starts_with("--"));
+    return option.name == name || (!option.short_name.empty() &&
+                                   word.starts_with(option.short_name) && !word.starts_with("--"));
   });
   return found == global_table.end() ? nullptr : &*found;
 }
@@ -59,29 +60,35 @@ Split split_words(std::span<const std::string> words) {
   for (; at < words.size() && words[at].starts_with('-') && words[at] != "--"; ++at) {
     const Option* const option = find_global(words[at]);
     if (option == nullptr) {
-      throw Error{"usage.unknown_option", fmt::format("`sparkrun` has no option `{}`", printable(words[at]))};
+      throw Error{"usage.unknown_option",
+                  fmt::format("`sparkrun` has no option `{}`", printable(words[at]))};
     }
     split.words.push_back(words[at]);
     const bool is_joined = words[at].find('=') != std::string::npos ||
                            (words[at].size() > 2 && !words[at].starts_with("--"));
-    if (option->takes != Takes::nothing && !is_joined && at + 1 < words.size()) split.words.push_back(words[++at]);
+    if (option->takes != Takes::nothing && !is_joined && at + 1 < words.size())
+      split.words.push_back(words[++at]);
   }
   if (at == words.size()) return split;
   std::string name = words[at++];
-  if (at < words.size() && find_command(name + " " + words[at]) != nullptr) name += " " + words[at++];
+  if (at < words.size() && find_command(name + " " + words[at]) != nullptr)
+    name += " " + words[at++];
   split.command = find_command(name);
   if (split.command == nullptr) {
     const std::vector<std::string> inner = command_words(name);
     if (!inner.empty() && at < words.size() && words[at] != "--help" && words[at] != "-h") {
-      throw Error{"usage.unknown_command", fmt::format("`sparkrun {}` has no command `{}`{}", name, printable(words[at]),
-                                                       did_you_mean(words[at], inner))};
+      throw Error{"usage.unknown_command",
+                  fmt::format("`sparkrun {}` has no command `{}`{}", name, printable(words[at]),
+                              did_you_mean(words[at], inner))};
     }
     if (!inner.empty()) {
       throw Error{"usage.missing_argument",
-                  fmt::format("`sparkrun {}` needs one of: {}", name, join(inner, ", ")), {{"command", ""}}};
+                  fmt::format("`sparkrun {}` needs one of: {}", name, join(inner, ", ")),
+                  {{"command", ""}}};
     }
-    throw Error{"usage.unknown_command", fmt::format("`sparkrun` has no command `{}`{}", printable(name),
-                                                     did_you_mean(name, command_words("")))};
+    throw Error{"usage.unknown_command",
+                fmt::format("`sparkrun` has no command `{}`{}", printable(name),
+                            did_you_mean(name, command_words("")))};
   }
   split.words.insert(split.words.end(), words.begin() + static_cast<long>(at), words.end());
   return split;
@@ -102,46 +109,65 @@ void apply_globals(const Arguments& arguments, Output& output, const sys::System
   output.color_err = decide(system.terminal.err_is_terminal);
 }
 
-int dispatch(sys::System& system, std::span<const std::string> words, Output& output) {
-  static constexpr Command top{.name = "", .summary = "", .options = {}, .run = nullptr};
-  // A line that is not understood has no options yet; what it says of its output counts all the same.
-  output.json = std::ranges::find(words, "--json") != words.end();
-  const Split split = split_words(words);
-  const Command& command = split.command != nullptr ? *split.command : top;
+// What was made of the line; filled step by step, so that an error is shown as far as the line was
+// understood.
+struct Line {
+  const Command* command = nullptr;
   Arguments arguments;
-  try {
-    parse_arguments(command, split.words, arguments);
-  } catch (const Error&) {
-    apply_globals(arguments, output, system);  // an error of the line itself is shown as the line asks
-    throw;
-  }
-  apply_globals(arguments, output, system);
+};
+
+int execute(const Line& line, sys::System& system, Output& output) {
+  const Arguments& arguments = line.arguments;
   if (arguments.has("--version")) {
     output.result(fmt::format("sparkrun {}\n", SPARKRUN_VERSION));
     return 0;
   }
-  if (split.command == nullptr) {
-    if (!arguments.has("--help")) {
-      throw Error{"usage.missing_argument", "`sparkrun` needs a command", {{"command", ""}}};
-    }
-    output.result(top_help());
+  if (arguments.has("--help")) {
+    output.result(line.command != nullptr ? command_help(*line.command) : top_help());
     return 0;
   }
-  if (arguments.has("--help")) {
-    output.result(command_help(command));
-    return 0;
+  if (line.command == nullptr) {
+    throw Error{"usage.missing_argument", "`sparkrun` needs a command", {{"command", ""}}};
   }
   config::Settings settings = config::Settings::load(system.environment);
   std::optional<sys::fs::path> directory;
   if (const auto given = arguments.value("--directory")) {
     directory = system.environment.working_directory / *given;
-    if (!sys::fs::is_directory(*directory)) {
-      throw Error{"usage.bad_value", fmt::format("-C: there is no folder `{}`", printable(*given)),
-                  {{"command", std::string{command.name}}}};
+    if (!sys::is_folder(*directory)) {
+      throw Error{"usage.bad_value",
+                  fmt::format("-C: there is no folder `{}`", printable(*given)),
+                  {{"command", std::string{line.command->name}}}};
     }
   }
   Context context{system, settings, output, directory};
-  return command.run(arguments, context);
+  return line.command->run(arguments, context);
+}
+
+void understand(std::span<const std::string> words, Line& line, const sys::System& system,
+                Output& output) {
+  static constexpr Command top{.name = "", .summary = "", .options = {}, .run = nullptr};
+  // A line that is not understood has no options yet; what it says of its output counts all the
+  // same.
+  output.json = std::ranges::find(words, "--json") != words.end();
+  const Split split = split_words(words);
+  line.command = split.command;
+  try {
+    parse_arguments(split.command != nullptr ? *split.command : top, split.words, line.arguments);
+  } catch (const Error&) {
+    apply_globals(line.arguments, output,
+                  system);  // an error of the line itself is shown as the line asks
+    throw;
+  }
+  apply_globals(line.arguments, output, system);
+}
+
+// The one place where errors become text and codes.
+int report(const Error& error, const Line& line, const sys::System& system, Output& output) {
+  output.error(error);
+  if (line.command != nullptr && line.command->refuse != nullptr) {
+    return line.command->refuse(line.arguments, system, error, output);
+  }
+  return static_cast<int>(error.exit_code());
 }
 
 }  // namespace
@@ -158,17 +184,15 @@ int run(sys::System& system, std::span<const std::string> words) {
   // The completion hook of an unrelated Python program of the same name: say nothing.
   if (system.environment.get("_SPARKRUN_COMPLETE")) return 0;
   Output output{system.terminal};
+  Line line;
   try {
-    return dispatch(system, words, output);
-  } catch (const Refusal& refusal) {
-    output.error(refusal);
-    return refusal.shell_code();
+    understand(words, line, system, output);
+    return execute(line, system, output);
   } catch (const Error& error) {
-    output.error(error);
-    return static_cast<int>(error.exit_code());
+    return report(error, line, system, output);
   } catch (const std::exception& exception) {
-    output.error(Error{"bug", fmt::format("unexpected: {}", exception.what())});
-    return static_cast<int>(ExitCode::bug);
+    return report(Error{"bug", fmt::format("unexpected: {}", exception.what())}, line, system,
+                  output);
   }
 }
 

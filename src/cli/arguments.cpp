@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
 #include "cli/arguments.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
 #include "base/error.hpp"
 #include "base/suggest.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 namespace sparkrun::cli {
 
-// Why not CLI11: a container's command follows its options without a separator, as with docker, so every
-// word has to be classified before a general parser could be given any; what is left then is this.
+// Why not CLI11: a container's command follows its options without a separator, as with docker, so
+// every word has to be classified before a general parser could be given any; what is left then is
+// this.
 class ArgumentsParser {
  public:
   ArgumentsParser(const Command& command, std::span<const std::string> words, Arguments& into)
@@ -29,7 +30,8 @@ class ArgumentsParser {
       } else if (word.size() > 1 && word.starts_with('-')) {
         take_short(word);
       } else if (!take_positional(word)) {
-        if (!command_.takes_command) fail("usage.bad_value", fmt::format("unexpected argument `{}`", printable(word)));
+        if (!command_.takes_command)
+          fail("usage.bad_value", fmt::format("unexpected argument `{}`", printable(word)));
         arguments_.command_.push_back(word);
         take_command();
       }
@@ -45,7 +47,8 @@ class ArgumentsParser {
   const Option* find(std::string_view name) const {
     for (const auto table : {command_.options, global_options()}) {
       for (const Option& option : table) {
-        if (!option.is_positional() && (option.name == name || option.short_name == name)) return &option;
+        if (!option.is_positional() && (option.name == name || option.short_name == name))
+          return &option;
       }
     }
     return nullptr;
@@ -55,7 +58,8 @@ class ArgumentsParser {
     if (command_.takes_command) return take_command();
     while (at_ < words_.size()) {
       const std::string& word = words_[at_++];
-      if (!take_positional(word)) fail("usage.bad_value", fmt::format("unexpected argument `{}`", printable(word)));
+      if (!take_positional(word))
+        fail("usage.bad_value", fmt::format("unexpected argument `{}`", printable(word)));
     }
   }
 
@@ -71,7 +75,8 @@ class ArgumentsParser {
     if (const Option* const option = find(name)) {
       return take(*option, has_value ? std::optional{std::string{joined}} : std::nullopt);
     }
-    if (take_engine_flag(name, has_value ? std::optional{std::string{joined}} : std::nullopt)) return;
+    if (take_engine_flag(name, has_value ? std::optional{std::string{joined}} : std::nullopt))
+      return;
     fail("usage.unknown_option", fmt::format("`{}` has no option `{}`{}", label(), printable(name),
                                              did_you_mean(name, known_names())));
   }
@@ -91,7 +96,8 @@ class ArgumentsParser {
       const profile::Option* const flag =
           command_.takes_engine_flags ? profile::find_by_flag(name) : nullptr;
       if (flag == nullptr || flag->key.empty()) {
-        fail("usage.unknown_option", fmt::format("`{}` has no option `{}`", label(), printable(name)));
+        fail("usage.unknown_option",
+             fmt::format("`{}` has no option `{}`", label(), printable(name)));
       }
       if (flag->arity != profile::Arity::flag) {
         take_engine_flag(name, joined_value(rest));
@@ -125,7 +131,8 @@ class ArgumentsParser {
     profile::OptionValue value{.option = flag, .values = {}};
     if (flag->arity == profile::Arity::flag) {
       if (joined && *joined != "true" && *joined != "false") {
-        fail("usage.bad_value", fmt::format("`{}` is true or false, not `{}`", name, printable(*joined)));
+        fail("usage.bad_value",
+             fmt::format("`{}` is true or false, not `{}`", name, printable(*joined)));
       }
       value.values = {joined.value_or("true")};
     } else {
@@ -147,9 +154,9 @@ class ArgumentsParser {
     const auto choices = split(option.choices, '|');
     if (std::ranges::find(choices, value) != choices.end()) return;
     const std::vector<std::string> names{choices.begin(), choices.end()};
-    fail("usage.bad_value", fmt::format("`{}` must be one of {}, not `{}`{}", option.name,
-                                        fmt::join(choices, ", "), printable(value),
-                                        did_you_mean(value, names)));
+    fail("usage.bad_value",
+         fmt::format("`{}` must be one of {}, not `{}`{}", option.name, fmt::join(choices, ", "),
+                     printable(value), did_you_mean(value, names)));
   }
 
   bool take_positional(const std::string& word) {
@@ -168,7 +175,8 @@ class ArgumentsParser {
     for (const Option& option : command_.options) {
       if (!option.is_positional() || !option.is_required) continue;
       if (arguments_.values(option.name).empty() && !arguments_.has("--help")) {
-        fail("usage.missing_argument", fmt::format("`{}` needs {}: {}", label(), option.name, option.summary));
+        fail("usage.missing_argument",
+             fmt::format("`{}` needs {}: {}", label(), option.name, option.summary));
       }
     }
   }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "profile/options.hpp"
+
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "profile/options.hpp"
 
 namespace sparkrun::cli {
 
@@ -21,7 +21,7 @@ enum class Values { any, file, folder, profile, run, check, explanation, command
 
 // One row of a command's option table: an option (`--name`) or a positional (`NAME`).
 struct Option {
-  std::string_view name;     // `--update`, or `PROFILE` for a positional
+  std::string_view name;        // `--update`, or `PROFILE` for a positional
   std::string_view short_name;  // `-n` or empty
   Takes takes;                  // of a positional: value (at most one) or values (any number)
   std::string_view value_name;  // `FILE`; of a positional: empty
@@ -44,7 +44,9 @@ class Arguments {
   // The container's own command.
   [[nodiscard]] const std::vector<std::string>& command() const { return command_; }
   // Flags of the engine, in the order of the line.
-  [[nodiscard]] const std::vector<profile::OptionValue>& engine_flags() const { return engine_flags_; }
+  [[nodiscard]] const std::vector<profile::OptionValue>& engine_flags() const {
+    return engine_flags_;
+  }
 
  private:
   friend class ArgumentsParser;
@@ -53,9 +55,11 @@ class Arguments {
   std::vector<profile::OptionValue> engine_flags_;
 };
 
-// Reads `words` (without the command's name) against the tables of `command` and the global options.
-// `--name value`, `--name=value`, `-n value` and joined short flags are understood; `--` ends options.
-// Throws `usage.*` with the nearest real option; `into` then holds what was understood before.
+// Reads `words` (without the command's name) against the tables of `command` and the global
+// options.
+// `--name value`, `--name=value`, `-n value` and joined short flags are understood; `--` ends
+// options. Throws `usage.*` with the nearest real option; `into` then holds what was understood
+// before.
 void parse_arguments(const Command& command, std::span<const std::string> words, Arguments& into);
 
 }  // namespace sparkrun::cli

@@ -1,29 +1,18 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-
 #include "base/error.hpp"
 #include "cli/arguments.hpp"
 #include "cli/output.hpp"
 #include "config/settings.hpp"
 #include "sys/system.hpp"
 
-namespace sparkrun::cli {
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 
-// sparkrun's own refusal of a real `run`: the codes below 100 belong to the container, so ours are moved out
-// of its way (an interrupt stays 130).
-class Refusal final : public Error {
- public:
-  explicit Refusal(const Error& error) : Error(error) {}
-  [[nodiscard]] int shell_code() const {
-    const int code = static_cast<int>(exit_code());
-    return exit_code() == ExitCode::interrupted ? code : 100 + code;
-  }
-};
+namespace sparkrun::cli {
 
 // What a command is run with.
 struct Context {
@@ -33,14 +22,17 @@ struct Context {
   std::optional<sys::fs::path> directory;  // -C
 };
 
-// One command: its options are a table, its work is a function. The function returns the exit code or
-// throws Error; app.cpp is the one place that catches.
+// One command: its options are a table, its work is a function. The function returns the exit code
+// or throws Error; app.cpp is the one place that catches.
 struct Command {
   std::string_view name;     // as typed: `lock`, `audit show`
   std::string_view summary;  // one line
   std::span<const Option> options;
   int (*run)(const Arguments&, Context&);
   std::string_view description;  // more, for --help and the man page; may be empty
+  // Says how the command's own errors end it, where that is not the code of the error table: takes
+  // what was understood of the line, gives the exit code.
+  int (*refuse)(const Arguments&, const sys::System&, const Error&, Output&) = nullptr;
   // From the first word after the positionals on, everything belongs to the container.
   bool takes_command = false;
   // Flags of the container engine are options too (profile/options.hpp).

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "cli/completion.hpp"
 
-#include <algorithm>
-
 #include "audit/query.hpp"
 #include "base/text.hpp"
 #include "preflight/check.hpp"
 #include "profile/store.hpp"
 #include "run/recorder.hpp"
+
+#include <algorithm>
 
 namespace sparkrun::cli {
 namespace {
@@ -16,14 +16,16 @@ using Words = std::vector<std::string>;
 
 Words profile_names(const Context& context) {
   Words names;
-  const profile::Project project = profile::find_project(context.system.environment, context.directory);
-  for (const auto& listed : profile::Store{project, context.system.environment}.list()) names.push_back(listed.name);
+  const profile::Project project =
+      profile::find_project(context.system.environment, context.directory);
+  for (const auto& listed : profile::Store{project, context.system.environment}.list())
+    names.push_back(listed.name);
   return names;
 }
 
 Words run_ids(const Context& context) {
-  const auto ledgers =
-      audit::find_ledgers(run::audit_root(context.settings, context.system.environment), context.system.clock);
+  const auto ledgers = audit::find_ledgers(
+      run::audit_root(context.settings, context.system.environment), context.system.clock);
   Words ids;
   for (const audit::Run& run : audit::list(ledgers)) ids.push_back(run.id);
   return ids;
@@ -32,8 +34,10 @@ Words run_ids(const Context& context) {
 Words values(Values kind, const Context& context) {
   Words words;
   switch (kind) {
-    case Values::profile: return profile_names(context);
-    case Values::run: return run_ids(context);
+    case Values::profile:
+      return profile_names(context);
+    case Values::run:
+      return run_ids(context);
     case Values::check:
       for (const preflight::Check* check : preflight::checks()) words.emplace_back(check->id);
       return words;
@@ -45,7 +49,8 @@ Words values(Values kind, const Context& context) {
     case Values::any:
     case Values::file:
     case Values::folder:
-    case Values::command_words: break;  // files are the shell's own business
+    case Values::command_words:
+      break;  // files are the shell's own business
   }
   return words;
 }
@@ -71,9 +76,11 @@ Words option_names(const Command* command) {
 }
 
 const Option* find_option(const Command* command, std::string_view name) {
-  for (const auto table : {command != nullptr ? command->options : std::span<const Option>{}, global_options()}) {
+  for (const auto table :
+       {command != nullptr ? command->options : std::span<const Option>{}, global_options()}) {
     for (const Option& option : table) {
-      if (!option.is_positional() && (option.name == name || (!option.short_name.empty() && option.short_name == name))) {
+      if (!option.is_positional() &&
+          (option.name == name || (!option.short_name.empty() && option.short_name == name))) {
         return &option;
       }
     }
@@ -87,8 +94,10 @@ Words name_words(std::string_view first) {
   for (const Command* command : commands()) {
     if (command->is_hidden) continue;
     const auto [head, tail] = split_once(command->name, ' ');
-    if (first.empty()) names.emplace_back(head);
-    else if (head == first && !tail.empty()) names.emplace_back(tail);
+    if (first.empty())
+      names.emplace_back(head);
+    else if (head == first && !tail.empty())
+      names.emplace_back(tail);
   }
   return names;
 }
@@ -127,7 +136,8 @@ Words candidates(const Place& place, const std::string& current, const Context& 
   size_t at = 0;
   for (const Option& option : place.command->options) {
     if (!option.is_positional()) continue;
-    if (at == place.positionals || option.takes == Takes::values) return choices_or_values(option, context);
+    if (at == place.positionals || option.takes == Takes::values)
+      return choices_or_values(option, context);
     ++at;
   }
   return {};
@@ -144,7 +154,8 @@ std::vector<std::string> complete(const std::vector<std::string>& words, const C
   } catch (const Error&) {
     return {};  // a completion never shows an error in the middle of a line
   }
-  std::erase_if(found, [&](const std::string& candidate) { return !candidate.starts_with(current); });
+  std::erase_if(found,
+                [&](const std::string& candidate) { return !candidate.starts_with(current); });
   std::ranges::sort(found);
   found.erase(std::ranges::unique(found).begin(), found.end());
   return found;

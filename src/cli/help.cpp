@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: MIT
 #include "cli/help.hpp"
 
+#include "base/error.hpp"
+#include "base/text.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-
-#include "base/error.hpp"
-#include "base/text.hpp"
 
 namespace sparkrun::cli {
 namespace {
 
 constexpr std::string_view about =
     "Reproducible, checked and traceable containers on NVIDIA DGX Spark: pins a moving tag to a\n"
-    "digest, assembles the whole docker run line, checks the image and the host first, and records\n"
+    "digest, assembles the whole docker run line, checks the image and the host first, and "
+    "records\n"
     "which digest produced which run.\n";
 
 std::string option_label(const Option& option) {
@@ -54,7 +55,8 @@ std::string exit_codes_text() {
 }
 
 constexpr std::string_view run_codes =
-    "A real `run` passes the container's own status through; sparkrun's own refusals are then 100 +\n"
+    "A real `run` passes the container's own status through; sparkrun's own refusals are then 100 "
+    "+\n"
     "code (111: blocked), and an interrupt stays 130.\n";
 
 // Roff treats a leading dot or quote as a request and `-` as a hyphen.
@@ -64,9 +66,12 @@ std::string roff(std::string_view text) {
     if (!result.empty()) result += '\n';
     if (line.starts_with('.') || line.starts_with('\'')) result += "\\&";
     for (const char c : line) {
-      if (c == '\\') result += "\\e";
-      else if (c == '-') result += "\\-";
-      else result += c;
+      if (c == '\\')
+        result += "\\e";
+      else if (c == '-')
+        result += "\\-";
+      else
+        result += c;
     }
   }
   return result;
@@ -139,7 +144,8 @@ std::string man_page() {
   }
   text += ".SH GLOBAL OPTIONS\n";
   for (const Option& option : global_options()) {
-    text += fmt::format(".TP\n.B {}\n{}\n", roff(trim(option_label(option))), roff(option_summary(option)));
+    text += fmt::format(".TP\n.B {}\n{}\n", roff(trim(option_label(option))),
+                        roff(option_summary(option)));
   }
   text += ".SH EXIT STATUS\n";
   for (const ExitCodeMeaning& row : exit_code_meanings()) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <string>
-
 #include "cli/command.hpp"
+
+#include <string>
 
 namespace sparkrun::cli {
 

@@ -1,24 +1,30 @@
 // SPDX-License-Identifier: MIT
 #include "cli/output.hpp"
 
+#include "base/json_value.hpp"
+#include "base/text.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
-
-#include "base/text.hpp"
 
 namespace sparkrun::cli {
 namespace {
 
 std::string_view escape(Style style) {
   switch (style) {
-    case Style::plain: return "";
-    case Style::bold: return "\x1b[1m";
-    case Style::dim: return "\x1b[2m";
-    case Style::red: return "\x1b[31m";
-    case Style::yellow: return "\x1b[33m";
-    case Style::green: return "\x1b[32m";
+    case Style::plain:
+      return "";
+    case Style::bold:
+      return "\x1b[1m";
+    case Style::dim:
+      return "\x1b[2m";
+    case Style::red:
+      return "\x1b[31m";
+    case Style::yellow:
+      return "\x1b[33m";
+    case Style::green:
+      return "\x1b[32m";
   }
   return "";
 }
@@ -70,7 +76,8 @@ std::string render_table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(printable(row[i])));
+    for (size_t i = 0; i < row.size(); ++i)
+      widths[i] = std::max(widths[i], width(printable(row[i])));
   }
   std::string text;
   for (const auto& row : rows) {
@@ -88,12 +95,9 @@ Json to_json(const Error& error) {
   Json details = Json::object();
   for (const auto& [name, value] : error.details()) details[name] = value;
   if (!error.problems().empty()) details["problems"] = error.problems();
-  return Json{{"id", error.id()},
-              {"message", error.what()},
-              {"while", error.context()},
-              {"details", details},
-              {"hint", error.hint()},
-              {"exit_code", static_cast<int>(error.exit_code())}};
+  return Json{{"id", error.id()},         {"message", error.what()},
+              {"while", error.context()}, {"details", details},
+              {"hint", error.hint()},     {"exit_code", static_cast<int>(error.exit_code())}};
 }
 
 }  // namespace sparkrun::cli

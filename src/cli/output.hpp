@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "base/error.hpp"
 #include "base/json.hpp"
 #include "sys/terminal.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace sparkrun::cli {
 
 enum class Style { plain, bold, dim, red, yellow, green };
 
-// The only way to the user: results on stdout, talk on stderr. Foreign text is made printable here, so that
-// nothing from a registry or a file can drive the terminal.
+// The only way to the user: results on stdout, talk on stderr. Foreign text is made printable here,
+// so that nothing from a registry or a file can drive the terminal.
 class Output {
  public:
   explicit Output(sys::Terminal& terminal) : terminal_(terminal) {}
@@ -43,7 +43,8 @@ class Output {
   sys::Terminal& terminal_;
 };
 
-// Columns padded to their widest cell, two blanks between, no trailing blanks. The first row is the heading.
+// Columns padded to their widest cell, two blanks between, no trailing blanks. The first row is the
+// heading.
 std::string render_table(const std::vector<std::vector<std::string>>& rows);
 
 Json to_json(const Error& error);

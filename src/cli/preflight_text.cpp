@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "cli/preflight_text.hpp"
 
-#include <fmt/format.h>
-
 #include "base/error.hpp"
 #include "base/text.hpp"
+
+#include <fmt/format.h>
 
 namespace sparkrun::cli {
 namespace {
@@ -31,14 +31,16 @@ void show_report(const preflight::Report& report, Output& output) {
   if (report.is_blocked()) {
     throw Error{"preflight.blocked", "preflight: blocked", {}, problems};
   }
-  output.note(warned.empty() ? "preflight: " + report.verdict
-                             : fmt::format("preflight: {} ({})", report.verdict, join(warned, ", ")));
+  output.note(warned.empty()
+                  ? "preflight: " + report.verdict
+                  : fmt::format("preflight: {} ({})", report.verdict, join(warned, ", ")));
 }
 
 std::string report_table(const preflight::Report& report) {
   std::vector<std::vector<std::string>> rows = {{"CHECK", "STATUS", "WHAT WAS SEEN"}};
   for (const auto& [check, result] : report.results) {
-    rows.push_back({std::string{check->id}, std::string{preflight::to_string(result.status)}, result.message});
+    rows.push_back(
+        {std::string{check->id}, std::string{preflight::to_string(result.status)}, result.message});
     if (!result.fix.empty()) rows.push_back({"", "", "-> " + result.fix});
   }
   return render_table(rows);

@@ -6,8 +6,8 @@
 
 namespace sparkrun::cli {
 
-// What matters of a report, on stderr: the failures and warnings with their fixes, then the verdict.
-// Throws `preflight.blocked`, naming the checks and their fixes, when that is the verdict.
+// What matters of a report, on stderr: the failures and warnings with their fixes, then the
+// verdict. Throws `preflight.blocked`, naming the checks and their fixes, when that is the verdict.
 void show_report(const preflight::Report& report, Output& output);
 
 // The whole report as a table: one row a check.

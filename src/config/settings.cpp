@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "config/settings.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-
 #include "base/error.hpp"
 #include "base/suggest.hpp"
 #include "base/text.hpp"
 #include "base/toml.hpp"
 #include "sys/files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
 
 namespace sparkrun::config {
 namespace {
@@ -23,7 +23,8 @@ constexpr auto table = std::to_array<Setting>({
     {"engine", SettingKind::text, "docker|podman", "docker", "the container engine"},
     {"locked", SettingKind::boolean, "", "", "run only what a current lockfile pins"},
     {"offline", SettingKind::boolean, "", "false", "send no packet to a registry"},
-    {"plain_http", SettingKind::list, "", "", "registries (HOST[:PORT]) that are asked without TLS"},
+    {"plain_http", SettingKind::list, "", "",
+     "registries (HOST[:PORT]) that are asked without TLS"},
     {"preflight", SettingKind::boolean, "", "true", "check the image and the host before a run"},
     {"profile", SettingKind::text, "", "", "what `sparkrun run` alone starts"},
     {"status_file", SettingKind::text, "", "", "file that a run's end is written to, as JSON"},
@@ -43,9 +44,12 @@ std::vector<std::string> keys() {
 
 std::string_view describe(SettingKind kind) {
   switch (kind) {
-    case SettingKind::boolean: return "true or false";
-    case SettingKind::list: return "an array of strings";
-    case SettingKind::text: break;
+    case SettingKind::boolean:
+      return "true or false";
+    case SettingKind::list:
+      return "an array of strings";
+    case SettingKind::text:
+      break;
   }
   return "a string";
 }
@@ -113,8 +117,8 @@ void Settings::load_file(const sys::fs::path& path) {
   if (!content) return;
   const auto parsed = parse_toml(*content);
   if (const auto* fault = std::get_if<TomlFault>(&parsed)) {
-    throw Error{"config.invalid",
-                fmt::format("{}:{}:{}: {}", path.string(), fault->line, fault->column, fault->message)};
+    throw Error{"config.invalid", fmt::format("{}:{}:{}: {}", path.string(), fault->line,
+                                              fault->column, fault->message)};
   }
   std::vector<std::string> problems;
   for (const auto& [key, node] : std::get<TomlNode>(parsed).entries) {
@@ -136,7 +140,8 @@ void Settings::load_file(const sys::fs::path& path) {
     }
   }
   if (!problems.empty()) {
-    throw Error{"config.invalid", "the config file is not valid", {{"path", path.string()}}, problems};
+    throw Error{
+        "config.invalid", "the config file is not valid", {{"path", path.string()}}, problems};
   }
 }
 

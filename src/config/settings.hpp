@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "sys/environment.hpp"
+
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "sys/environment.hpp"
 
 namespace sparkrun::config {
 
@@ -24,8 +24,8 @@ struct Setting {
 };
 std::span<const Setting> settings();
 
-// What is set, and by whom. Built in < /etc < user's file < SPARKRUN_ variables < command line; never
-// from a project folder, which may be somebody else's.
+// What is set, and by whom. Built in < /etc < user's file < SPARKRUN_ variables < command line;
+// never from a project folder, which may be somebody else's.
 class Settings {
  public:
   // Throws `config.invalid`, naming every fault of a file.

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "engine/docker.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <nlohmann/json.hpp>
-
 #include "base/digest.hpp"
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json_value.hpp"
 #include "base/text.hpp"
 #include "base/toml.hpp"
 #include "sys/files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
 
 namespace sparkrun::engine {
 namespace {
@@ -73,9 +72,8 @@ std::string context_host(const sys::fs::path& config_folder, std::string_view co
       config_folder / "contexts" / "meta" / sha256_hex(context) / "meta.json";
   const auto json = parse_json(sys::read_file(meta).value_or(""));
   if (!json) {
-    throw Error{"engine.unreachable",
-                fmt::format("the docker context `{}` is not defined in {}", context,
-                            config_folder.string())};
+    throw Error{"engine.unreachable", fmt::format("the docker context `{}` is not defined in {}",
+                                                  context, config_folder.string())};
   }
   return string_or(member(member(*json, "Endpoints"), "docker"), "Host");
 }
@@ -84,7 +82,8 @@ std::string docker_host(const sys::Environment& environment) {
   const std::string host = environment.get_or("DOCKER_HOST", "");
   if (!host.empty()) return host;
   const std::string configured = environment.get_or("DOCKER_CONFIG", "");
-  const sys::fs::path folder = configured.empty() ? environment.home() / ".docker" : sys::fs::path{configured};
+  const sys::fs::path folder =
+      configured.empty() ? environment.home() / ".docker" : sys::fs::path{configured};
   std::string context = environment.get_or("DOCKER_CONTEXT", "");
   if (context.empty()) {
     const auto config = parse_json(sys::read_file(folder / "config.json").value_or("{}"));
@@ -115,7 +114,8 @@ class Docker final : public Engine {
                       .command = strings_of(member(config, "Cmd"))};
   }
 
-  void pull(const std::string& reference, const std::string& platform, bool show_progress) override {
+  void pull(const std::string& reference, const std::string& platform,
+            bool show_progress) override {
     std::vector<std::string> argv = {"docker", "pull"};
     if (!show_progress) argv.emplace_back("--quiet");
     if (!platform.empty()) argv.insert(argv.end(), {"--platform", platform});
@@ -165,7 +165,8 @@ class Docker final : public Engine {
     facts.api_version = string_or(*version, "ApiVersion");
     facts.os = string_or(*info, "OSType", "linux");
     facts.architecture = oci_architecture(string_or(*info, "Architecture"));
-    for (const auto& [name, unused] : member(*info, "Runtimes").items()) facts.runtimes.push_back(name);
+    for (const auto& [name, unused] : member(*info, "Runtimes").items())
+      facts.runtimes.push_back(name);
     facts.default_runtime = string_or(*info, "DefaultRuntime");
     facts.root_directory = string_or(*info, "DockerRootDir");
     const std::string status = to_json_line(member(*info, "DriverStatus"));
@@ -189,15 +190,16 @@ class Docker final : public Engine {
                   fmt::format("you may not open docker's socket {}", socket.string())};
     }
     if (access == sys::Access::absent) {
-      throw Error{"engine.unreachable", fmt::format("there is no docker socket at {}", socket.string())};
+      throw Error{"engine.unreachable",
+                  fmt::format("there is no docker socket at {}", socket.string())};
     }
     const sys::HttpResponse response = system_.http.send({.method = std::string{method},
                                                           .url = "http://docker" + path,
                                                           .unix_socket = socket.string(),
                                                           .limits = {.total_timeout = timeout}});
     if (response.fault != sys::HttpFault::none) {
-      throw Error{"engine.unreachable", fmt::format("docker does not answer on {}: {}", socket.string(),
-                                                    response.fault_text)};
+      throw Error{"engine.unreachable", fmt::format("docker does not answer on {}: {}",
+                                                    socket.string(), response.fault_text)};
     }
     return response;
   }
@@ -214,15 +216,16 @@ class Docker final : public Engine {
   // Already stopped (304), gone (404) and on its way out (409) are as good as done.
   void tell(std::string_view method, const std::string& path, milliseconds timeout) {
     const sys::HttpResponse response = ask(method, path, timeout);
-    const bool is_done = response.status < 300 || response.status == 304 || response.status == 404 ||
-                         response.status == 409;
+    const bool is_done = response.status < 300 || response.status == 304 ||
+                         response.status == 404 || response.status == 409;
     if (!is_done) throw unexpected(method, path, response);
   }
 
   static Error unexpected(std::string_view method, const std::string& path,
                           const sys::HttpResponse& response) {
-    return Error{"engine.failed", fmt::format("docker answered {} to {} {}: {}", response.status, method,
-                                              path, printable(trim(response.body).substr(0, 400)))};
+    return Error{"engine.failed",
+                 fmt::format("docker answered {} to {} {}: {}", response.status, method, path,
+                             printable(trim(response.body).substr(0, 400)))};
   }
 
   sys::ProcessResult run_client(const std::vector<std::string>& argv, const std::string& input,
@@ -235,7 +238,8 @@ class Docker final : public Engine {
     return result;
   }
 
-  // The client draws its bars only on a terminal, so it gets ours; stdout stays free for the result.
+  // The client draws its bars only on a terminal, so it gets ours; stdout stays free for the
+  // result.
   void pull_visibly(const std::vector<std::string>& argv, const std::string& reference) {
     const auto client = system_.processes.start({.argv = argv, .out_to_err = true});
     while (true) {
@@ -271,6 +275,8 @@ sys::fs::path docker_socket(const sys::Environment& environment) {
   return host.substr(std::string_view{"unix://"}.size());
 }
 
-std::unique_ptr<Engine> open_docker(sys::System& system) { return std::make_unique<Docker>(system); }
+std::unique_ptr<Engine> open_docker(sys::System& system) {
+  return std::make_unique<Docker>(system);
+}
 
 }  // namespace sparkrun::engine

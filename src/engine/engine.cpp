@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "engine/engine.hpp"
 
+#include "base/error.hpp"
+#include "engine/docker.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-
-#include "base/error.hpp"
-#include "engine/docker.hpp"
 
 namespace sparkrun::engine {
 

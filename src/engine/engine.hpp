@@ -1,28 +1,30 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "sys/system.hpp"
+
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "sys/system.hpp"
-
 namespace sparkrun::engine {
 
 // What the engine says of itself, read once per command.
 struct EngineFacts {
-  std::string name;          // docker, podman
-  std::string version;       // of the server
+  std::string name;     // docker, podman
+  std::string version;  // of the server
   std::string api_version;
   std::string os;            // linux
   std::string architecture;  // as in an OCI platform: arm64, amd64
   std::vector<std::string> runtimes;
   std::string default_runtime;
-  std::string image_store;      // classic: image id = config digest; containerd: id = index or manifest digest
+  std::string
+      image_store;  // classic: image id = config digest; containerd: id = index or manifest digest
   std::string root_directory;   // where images are kept
-  std::string toolkit_mode;     // of the NVIDIA Container Toolkit on this host: auto, legacy, cdi; empty: unknown
+  std::string toolkit_mode;     // of the NVIDIA Container Toolkit on this host: auto, legacy, cdi;
+                                // empty: unknown
   bool has_nvidia_cdi = false;  // a CDI specification for nvidia.com/gpu is installed
   bool is_rootless = false;
   bool is_remote = false;  // host files are not the engine's files
@@ -32,7 +34,7 @@ struct EngineFacts {
 
 // An image in the engine's store.
 struct LocalImage {
-  std::string id;  // `sha256:..`; which digest it is depends on the store
+  std::string id;                         // `sha256:..`; which digest it is depends on the store
   std::vector<std::string> repo_digests;  // NAME@DIGEST
   std::string os;
   std::string architecture;
@@ -49,7 +51,8 @@ struct ContainerState {
   bool is_oom_killed = false;
 };
 
-// A client of one container engine. It knows no profile, lock or plan. Everything throws `engine.*`.
+// A client of one container engine. It knows no profile, lock or plan. Everything throws
+// `engine.*`.
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -58,7 +61,8 @@ class Engine {
   // `reference` as the engine's own command line takes it, or an image id.
   virtual std::optional<LocalImage> find_image(const std::string& reference) = 0;
   // `NAME@DIGEST`, for one platform. The engine's progress goes to our stderr when `show_progress`.
-  virtual void pull(const std::string& reference, const std::string& platform, bool show_progress) = 0;
+  virtual void pull(const std::string& reference, const std::string& platform,
+                    bool show_progress) = 0;
 
   // Runs a short-lived container to its end with captured streams; `argv` is a whole command line.
   virtual sys::ProcessResult run_captured(const std::vector<std::string>& argv,

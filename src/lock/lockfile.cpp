@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "lock/lockfile.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-
 #include "base/error.hpp"
 #include "base/suggest.hpp"
 #include "base/text.hpp"
 #include "base/toml.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
 
 namespace sparkrun::lock {
 namespace {
@@ -26,17 +26,22 @@ class Reader {
     Lockfile lock;
     for (const auto& [key, node] : root.entries) {
       if (key == "version") continue;
-      if (key == "image") lock.image = text(key, node);
-      else if (key == "index") lock.index = digest(key, node);
-      else if (key == "platform") lock.platforms = platforms(node);
-      else unknown(key, node, {"version", "image", "index", "platform"});
+      if (key == "image")
+        lock.image = text(key, node);
+      else if (key == "index")
+        lock.index = digest(key, node);
+      else if (key == "platform")
+        lock.platforms = platforms(node);
+      else
+        unknown(key, node, {"version", "image", "index", "platform"});
     }
     if (lock.image.empty()) problems_.push_back(source_ + ": `image` is missing");
     if (!lock.index && lock.platforms.size() != 1) {
       problems_.push_back(source_ + ": needs `index`, or exactly one platform with a `manifest`");
     }
     if (!problems_.empty()) {
-      throw Error{"lock.invalid", fmt::format("{} is not a valid lockfile", source_), {}, problems_};
+      throw Error{
+          "lock.invalid", fmt::format("{} is not a valid lockfile", source_), {}, problems_};
     }
     return lock;
   }
@@ -46,7 +51,8 @@ class Reader {
     problems_.push_back(fmt::format("{}:{}:{}: {}", source_, node.line, node.column, what));
   }
 
-  void unknown(const std::string& key, const TomlNode& node, const std::vector<std::string>& known) {
+  void unknown(const std::string& key, const TomlNode& node,
+               const std::vector<std::string>& known) {
     report(node, fmt::format("unknown key `{}`{}", printable(key), did_you_mean(key, known)));
   }
 
@@ -56,8 +62,8 @@ class Reader {
       throw Error{"lock.invalid", source_ + ": `version` is missing or not a whole number"};
     }
     if (version->integer > format_version) {
-      throw Error{"lock.newer", fmt::format("{} has format version {}, and this sparkrun knows {}", source_,
-                                            version->integer, format_version)};
+      throw Error{"lock.newer", fmt::format("{} has format version {}, and this sparkrun knows {}",
+                                            source_, version->integer, format_version)};
     }
     if (version->integer < 1) throw Error{"lock.invalid", source_ + ": `version` must be 1"};
   }
@@ -97,12 +103,19 @@ class Reader {
     PlatformPin pin{.manifest = *pinned};
     for (const auto& [key, node] : table.entries) {
       if (key == "manifest") continue;
-      if (key == "config") pin.config = digest(key, node);
-      else if (key == "chain") pin.chain = digest(key, node);
-      else if (key == "created") pin.created = text(key, node);
-      else if (key == "download_bytes") pin.download_bytes = bytes(node);
-      else if (key == "image_env") pin.image_env = variables(node);
-      else unknown(key, node, {"manifest", "config", "chain", "created", "download_bytes", "image_env"});
+      if (key == "config")
+        pin.config = digest(key, node);
+      else if (key == "chain")
+        pin.chain = digest(key, node);
+      else if (key == "created")
+        pin.created = text(key, node);
+      else if (key == "download_bytes")
+        pin.download_bytes = bytes(node);
+      else if (key == "image_env")
+        pin.image_env = variables(node);
+      else
+        unknown(key, node,
+                {"manifest", "config", "chain", "created", "download_bytes", "image_env"});
     }
     return pin;
   }
@@ -153,7 +166,8 @@ std::string platform_text(const std::string& name, const PlatformPin& pin) {
 
 Lockfile Lockfile::parse(std::string_view text, const std::string& source) {
   if (const auto line = find_conflict_marker(text)) {
-    throw Error{"lock.conflict", fmt::format("{}:{}: the lockfile has git conflict markers", source, *line)};
+    throw Error{"lock.conflict",
+                fmt::format("{}:{}: the lockfile has git conflict markers", source, *line)};
   }
   const auto parsed = parse_toml(text);
   if (const auto* fault = std::get_if<TomlFault>(&parsed)) {
@@ -174,8 +188,9 @@ std::string Lockfile::to_text() const {
 }
 
 bool Lockfile::is_complete() const {
-  return !platforms.empty() &&
-         std::ranges::all_of(platforms, [](const auto& entry) { return entry.second.is_complete(); });
+  return !platforms.empty() && std::ranges::all_of(platforms, [](const auto& entry) {
+    return entry.second.is_complete();
+  });
 }
 
 std::string default_comment() { return "# Written by `sparkrun lock`. Commit this file.\n"; }
@@ -184,16 +199,19 @@ std::vector<std::string> stale_reasons(const Lockfile& lock, const std::string& 
                                        const std::vector<std::string>& platforms) {
   std::vector<std::string> reasons;
   if (lock.image != image) {
-    reasons.push_back(fmt::format("image: the profile says {}, the lock was made for {}", image, lock.image));
+    reasons.push_back(
+        fmt::format("image: the profile says {}, the lock was made for {}", image, lock.image));
   }
   for (const std::string& platform : platforms) {
     if (!lock.platforms.contains(platform)) {
-      reasons.push_back(fmt::format("platforms: the profile lists {}, the lock has no such entry", platform));
+      reasons.push_back(
+          fmt::format("platforms: the profile lists {}, the lock has no such entry", platform));
     }
   }
   for (const auto& [platform, pin] : lock.platforms) {
     if (std::ranges::find(platforms, platform) == platforms.end()) {
-      reasons.push_back(fmt::format("platforms: the lock has {}, the profile does not list it", platform));
+      reasons.push_back(
+          fmt::format("platforms: the lock has {}, the profile does not list it", platform));
     }
   }
   return reasons;

@@ -1,31 +1,33 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/digest.hpp"
+
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/digest.hpp"
-
 namespace sparkrun::lock {
 
-// What is pinned for one platform. Only the manifest is required; the rest is filled in by `sparkrun lock`.
+// What is pinned for one platform. Only the manifest is required; the rest is filled in by
+// `sparkrun lock`.
 struct PlatformPin {
   Digest manifest;
   std::optional<Digest> config;
   std::optional<Digest> chain;  // ChainID of the top layer: the same file system?
   std::string created;          // RFC 3339, from the image config
   long long download_bytes = -1;
-  std::map<std::string, std::string> image_env;  // release variables: CUDA_VERSION, PYTORCH_VERSION, ...
+  std::map<std::string, std::string>
+      image_env;  // release variables: CUDA_VERSION, PYTORCH_VERSION, ...
 
   [[nodiscard]] bool is_complete() const { return config && chain && download_bytes >= 0; }
   bool operator==(const PlatformPin&) const = default;
 };
 
-// `lockfiles/NAME.lock`: a value without I/O. Its text is canonical: the same value always gives the same
-// bytes, and holds nothing of the time or the machine (docs/formats.md).
+// `lockfiles/NAME.lock`: a value without I/O. Its text is canonical: the same value always gives
+// the same bytes, and holds nothing of the time or the machine (docs/formats.md).
 struct Lockfile {
   std::string comment;  // leading comment lines, kept as they are, each with its newline
   std::string image;    // expanded reference, as the profile wrote it

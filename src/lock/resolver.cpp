@@ -20,9 +20,11 @@ bool keeps_pin(const PinRequest& request) {
 
 oci::ResolveRequest to_resolve_request(const PinRequest& request) {
   oci::Reference reference = oci::Reference::parse(request.image);
-  if (request.update_to) reference = reference.with_digest(*request.update_to);
+  if (request.update_to)
+    reference = reference.with_digest(*request.update_to);
   else if (keeps_pin(request)) {
-    if (const auto digest = pinned_digest(*request.current)) reference = reference.with_digest(*digest);
+    if (const auto digest = pinned_digest(*request.current))
+      reference = reference.with_digest(*digest);
   }
   oci::ResolveRequest resolve{.reference = reference, .detail = oci::ResolveDetail::configs};
   for (const std::string& platform : request.platforms) {
@@ -65,7 +67,8 @@ bool is_settled(const PinRequest& request) {
          stale_reasons(*request.current, expand(request.image), request.platforms).empty();
 }
 
-std::vector<PinResult> resolve_pins(const std::vector<PinRequest>& requests, oci::Registry& registry) {
+std::vector<PinResult> resolve_pins(const std::vector<PinRequest>& requests,
+                                    oci::Registry& registry) {
   std::vector<oci::ResolveRequest> questions;
   for (const PinRequest& request : requests) {
     if (!is_settled(request)) questions.push_back(to_resolve_request(request));

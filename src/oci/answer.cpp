@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "oci/answer.hpp"
 
-#include "base/json.hpp"
+#include "base/json_value.hpp"
 #include "base/text.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 

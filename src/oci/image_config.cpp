@@ -2,9 +2,7 @@
 #include "oci/image_config.hpp"
 
 #include "base/error.hpp"
-#include "base/json.hpp"
-
-#include <nlohmann/json.hpp>
+#include "base/json_value.hpp"
 
 namespace sparkrun::oci {
 namespace {

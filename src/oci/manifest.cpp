@@ -2,12 +2,11 @@
 #include "oci/manifest.hpp"
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json_value.hpp"
 #include "base/text.hpp"
 #include "oci/media_type.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace sparkrun::oci {
 namespace {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "oci/registry.hpp"
 
-#include "base/json.hpp"
+#include "base/json_value.hpp"
 #include "base/text.hpp"
 #include "oci/url.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>

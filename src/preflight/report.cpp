@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "preflight/report.hpp"
 
+#include "base/json_value.hpp"
+
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace sparkrun::preflight {
 namespace {

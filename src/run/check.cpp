@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "run/check.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
 #include "base/embedded.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "plan/argv/docker.hpp"
 #include "preflight/facts.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 namespace sparkrun::run {
 namespace {
 
 // The probe bounds its own sections; this is for an engine or an entrypoint that hangs.
-constexpr std::chrono::milliseconds probe_timeout{60'000};
+constexpr std::chrono::milliseconds probe_timeout{180'000};
 
 struct ProbeOutcome {
   std::optional<preflight::ProbeFacts> facts;
@@ -31,9 +31,12 @@ std::string last_lines(std::string_view text) {
 // One probe container, which never outlives this function.
 ProbeOutcome probe(const Prepared& prepared, engine::Engine& engine, const std::string& nonce,
                    bool replaces_entrypoint) {
-  const std::string name = "sparkrun-probe-" + to_lower(prepared.id.substr(prepared.id.size() - 10));
+  const std::string name =
+      "sparkrun-probe-" + to_lower(prepared.id.substr(prepared.id.size() - 10));
   std::vector<std::string> argv = plan::docker_probe_argv(
-      prepared.plan, {.name = name, .entrypoint = replaces_entrypoint ? std::optional<std::string>{"sh"} : std::nullopt});
+      prepared.plan,
+      {.name = name,
+       .entrypoint = replaces_entrypoint ? std::optional<std::string>{"sh"} : std::nullopt});
   argv.push_back(nonce);
   const std::string script{embedded_file("src/preflight/probe.sh").value_or("")};
   sys::ProcessResult result;
@@ -45,9 +48,18 @@ ProbeOutcome probe(const Prepared& prepared, engine::Engine& engine, const std::
   }
   if (result.timed_out) engine.remove(name);
   if (auto facts = preflight::parse_probe_output(result.out, nonce)) return {std::move(facts), ""};
-  if (result.timed_out) return {{}, fmt::format("the probe did not end within {} s", probe_timeout.count() / 1000)};
-  return {{}, fmt::format("the probe gave no facts (exit {}): {}", result.exit,
-                          last_lines(result.err.empty() ? result.out : result.err))};
+  if (result.timed_out)
+    return {{}, fmt::format("the probe did not end within {} s", probe_timeout.count() / 1000)};
+  return {{},
+          fmt::format("the probe gave no facts (exit {}): {}", result.exit,
+                      last_lines(result.err.empty() ? result.out : result.err))};
+}
+
+preflight::Subject subject_of(const Prepared& prepared) {
+  preflight::Subject subject{.plan = &prepared.plan, .host = prepared.host};
+  subject.engine = prepared.engine ? &*prepared.engine : nullptr;
+  subject.engine_note = prepared.engine_note;
+  return subject;
 }
 
 }  // namespace
@@ -56,12 +68,14 @@ bool is_wrapper(const std::vector<std::string>& entrypoint) {
   if (entrypoint.empty()) return true;
   const std::string& program = entrypoint.front();
   const std::string base = program.substr(program.rfind('/') + 1);
-  const bool is_init = base == "tini" || base == "dumb-init" || base == "catatonit" || base == "docker-init";
+  const bool is_init =
+      base == "tini" || base == "dumb-init" || base == "catatonit" || base == "docker-init";
   return is_init || base.find("entrypoint") != std::string::npos;
 }
 
-preflight::Report check(const Prepared& prepared, const engine::LocalImage& image, engine::Engine& engine,
-                        sys::Clock& clock, const std::vector<std::string>& only) {
+preflight::Report check(const Prepared& prepared, const engine::LocalImage& image,
+                        engine::Engine& engine, sys::Clock& clock,
+                        const std::vector<std::string>& only) {
   const std::array<uint8_t, 10> random = clock.randomness();
   const std::string nonce = to_hex({reinterpret_cast<const char*>(random.data()), random.size()});
   const bool has_wrapper = is_wrapper(image.entrypoint);
@@ -71,12 +85,18 @@ preflight::Report check(const Prepared& prepared, const engine::LocalImage& imag
     ProbeOutcome again = probe(prepared, engine, nonce, true);
     if (again.facts) outcome = std::move(again);
   }
-  preflight::Subject subject{.plan = &prepared.plan, .host = prepared.host};
+  preflight::Subject subject = subject_of(prepared);
   subject.probe = outcome.facts ? &*outcome.facts : nullptr;
   subject.probe_note = outcome.note;
-  subject.engine = prepared.engine ? &*prepared.engine : nullptr;
-  subject.engine_note = prepared.engine_note;
   return preflight::judge(subject, only);
+}
+
+preflight::Report check_before_pull(const Prepared& prepared) {
+  std::vector<std::string> ids;
+  for (const preflight::Check* check : preflight::checks()) {
+    if (!check->needs_probe) ids.emplace_back(check->id);
+  }
+  return preflight::judge(subject_of(prepared), ids);
 }
 
 preflight::Report check_host(const sys::HostFacts& host, const engine::EngineFacts* engine,

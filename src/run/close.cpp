@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "run/close.hpp"
 
-#include <fmt/format.h>
-
-#include <nlohmann/json.hpp>
-
+#include "base/json_value.hpp"
 #include "base/text.hpp"
 #include "plan/argv/docker.hpp"
 #include "sys/files.hpp"
+
+#include <fmt/format.h>
 
 namespace sparkrun::run {
 namespace {
@@ -40,7 +39,8 @@ plan::LaunchExtras launch_extras(const Prepared& prepared, const fs::path& cidfi
   plan::LaunchExtras extras{.cidfile = cidfile.string()};
   // The end of a ULID is random: two runs in one second have different names.
   extras.name = plan.name.empty()
-                    ? fmt::format("sparkrun-{}-{}", name, to_lower(prepared.id.substr(prepared.id.size() - 6)))
+                    ? fmt::format("sparkrun-{}-{}", name,
+                                  to_lower(prepared.id.substr(prepared.id.size() - 6)))
                     : plan.name;
   extras.labels = {{"dev.sparkrun.run", prepared.id},
                    {"dev.sparkrun.profile", plan.profile.name},
@@ -58,37 +58,44 @@ void create_mount_sources(const plan::RunPlan& plan) {
 
 }  // namespace
 
-Closing launch_recorded(const Prepared& prepared, const EnsuredImage& ensured, const preflight::Report* report,
-                        engine::Engine& engine, Recorder& recorder, sys::System& system) {
+Closing launch_recorded(const Prepared& prepared, const EnsuredImage& ensured,
+                        const preflight::Report* report, engine::Engine& engine, Recorder& recorder,
+                        sys::System& system) {
   create_mount_sources(prepared.plan);
   const RunFolder folder{system.environment, prepared.id};
   const plan::LaunchExtras extras = launch_extras(prepared, folder.cidfile());
   const std::vector<std::string> argv = plan::docker_argv(prepared.plan, &extras);
   recorder.append(audit::run_start(prepared.id, record_context(prepared, argv, report, system)));
 
-  const auto on_bound = [&](const std::string& container, const std::optional<engine::ContainerState>& state) {
-    recorder.append_or_warn(audit::run_bound(prepared.id, {.container = container,
-                                                           .image = state ? state->image : "",
-                                                           .repo_digests = ensured.image.repo_digests,
-                                                           .matches = state && state->image == ensured.image.id
-                                                                          ? ensured.matched_by
-                                                                          : ""}));
+  const auto on_bound = [&](const std::string& container,
+                            const std::optional<engine::ContainerState>& state) {
+    recorder.append_or_warn(audit::run_bound(
+        prepared.id,
+        {.container = container,
+         .image = state ? state->image : "",
+         .repo_digests = ensured.image.repo_digests,
+         .matches = state && state->image == ensured.image.id ? ensured.matched_by : ""}));
   };
-  Closing closing{.run = prepared.id, .ended = launch(prepared.plan, extras, engine, system, on_bound)};
+  Closing closing{.run = prepared.id,
+                  .ended = launch(prepared.plan, extras, engine, system, on_bound)};
   const Ended& ended = closing.ended;
   closing.origin = ended.exit == engine_refused && ended.container.empty() ? "engine" : "container";
-  recorder.append_or_warn(audit::run_end(prepared.id, {.exit = ended.exit,
-                                                       .signal = ended.exit > 128 && ended.exit < 128 + 65 ? ended.exit - 128 : 0,
-                                                       .is_oom_killed = ended.is_oom.value_or(false),
-                                                       .duration = ended.duration}));
+  recorder.append_or_warn(audit::run_end(
+      prepared.id, {.exit = ended.exit,
+                    .signal = ended.exit > 128 && ended.exit < 128 + 65 ? ended.exit - 128 : 0,
+                    .is_oom_killed = ended.is_oom.value_or(false),
+                    .duration = ended.duration}));
   return closing;
 }
 
-void record_refusal(const Prepared& prepared, const Error& error, const std::optional<preflight::Report>& report,
-                    Recorder& recorder, sys::System& system) {
+void record_refusal(const Prepared& prepared, const Error& error,
+                    const std::optional<preflight::Report>& report, Recorder& recorder,
+                    sys::System& system) {
   try {
     recorder.append_or_warn(audit::run_refused(
-        prepared.id, record_context(prepared, plan::docker_argv(prepared.plan), report ? &*report : nullptr, system),
+        prepared.id,
+        record_context(prepared, plan::docker_argv(prepared.plan), report ? &*report : nullptr,
+                       system),
         {.error = std::string{error.id()}, .message = error.what(), .problems = error.problems()}));
   } catch (const Error&) {
     // Interrupted once more, or git hangs: what matters is already on its way to the user.

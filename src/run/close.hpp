@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <optional>
-#include <string>
-
 #include "base/error.hpp"
 #include "preflight/verdict.hpp"
 #include "run/ensure_image.hpp"
 #include "run/launch.hpp"
 #include "run/prepare.hpp"
 #include "run/recorder.hpp"
+
+#include <optional>
+#include <string>
 
 namespace sparkrun::run {
 
@@ -21,14 +21,17 @@ struct Closing {
   std::string origin;
 };
 
-// Last phases: makes the folders that mounts ask for, writes `run.start` durably, launches, and writes
-// `run.bound` and `run.end`. `report` may be null: not checked. Throws what keeps the job from being started.
-Closing launch_recorded(const Prepared& prepared, const EnsuredImage& ensured, const preflight::Report* report,
-                        engine::Engine& engine, Recorder& recorder, sys::System& system);
+// Last phases: makes the folders that mounts ask for, writes `run.start` durably, launches, and
+// writes `run.bound` and `run.end`. `report` may be null: not checked. Throws what keeps the job
+// from being started.
+Closing launch_recorded(const Prepared& prepared, const EnsuredImage& ensured,
+                        const preflight::Report* report, engine::Engine& engine, Recorder& recorder,
+                        sys::System& system);
 
 // `run.refused`, with the reason. Never throws: the refusal itself is what the user has to see.
-void record_refusal(const Prepared& prepared, const Error& error, const std::optional<preflight::Report>& report,
-                    Recorder& recorder, sys::System& system);
+void record_refusal(const Prepared& prepared, const Error& error,
+                    const std::optional<preflight::Report>& report, Recorder& recorder,
+                    sys::System& system);
 
 // `--status-file`: {"origin","exit","error","run","retry"} at every end of a run.
 class StatusFile {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "run/ensure_image.hpp"
 
+#include "base/error.hpp"
+#include "oci/reference.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-
-#include "base/error.hpp"
-#include "oci/reference.hpp"
 
 namespace sparkrun::run {
 namespace {
@@ -26,11 +26,16 @@ std::optional<EnsuredImage> find_local(const plan::PinnedImage& pinned, engine::
   return std::nullopt;
 }
 
-bool has_repo_digest(const engine::LocalImage& image, const std::string& name, const std::string& digest) {
+bool has_repo_digest(const engine::LocalImage& image, const std::string& name,
+                     const std::string& digest) {
   if (digest.empty()) return false;
   return std::ranges::any_of(image.repo_digests, [&](const std::string& text) {
-    const oci::Reference known = oci::Reference::parse(text);
-    return known.name() == name && known.digest() && known.digest()->to_string() == digest;
+    try {
+      const oci::Reference known = oci::Reference::parse(text);
+      return known.name() == name && known.digest() && known.digest()->to_string() == digest;
+    } catch (const Error&) {
+      return false;  // `<none>@<none>`: docker's word for an image without a name
+    }
   });
 }
 
@@ -47,30 +52,55 @@ std::string match_content(const plan::PinnedImage& pinned, const engine::LocalIm
   return {};
 }
 
-EnsuredImage ensure_image(const plan::PinnedImage& pinned, engine::Engine& engine, bool is_offline,
+namespace {
+
+// From the local store, else by a pull. `matched_by` is empty when it is not the pinned image.
+EnsuredImage find_or_pull(const plan::PinnedImage& pinned, engine::Engine& engine, bool is_offline,
                           bool show_progress) {
   std::optional<EnsuredImage> found = find_local(pinned, engine);
-  const bool was_pulled = !found;
   if (!found) {
     if (is_offline) {
       throw Error{"registry.offline",
-                  fmt::format("{} is not in the engine's store, and --offline forbids to pull it", pinned.run_as)};
+                  fmt::format("{} is not in the engine's store, and --offline forbids to pull it",
+                              pinned.run_as)};
     }
-    while_doing("pulling " + pinned.run_as, [&] { engine.pull(pinned.run_as, pinned.platform, show_progress); });
+    while_doing("pulling " + pinned.run_as,
+                [&] { engine.pull(pinned.run_as, pinned.platform, show_progress); });
     found = find_local(pinned, engine);
     if (!found) {
-      throw Error{"engine.failed", fmt::format("docker pulled {} and does not know it now", pinned.run_as)};
+      throw Error{"engine.failed",
+                  fmt::format("docker pulled {} and does not know it now", pinned.run_as)};
     }
+    found->was_pulled = true;
   }
-  found->was_pulled = was_pulled;
   found->matched_by = match_content(pinned, found->image);
-  if (found->matched_by.empty()) {
-    throw Error{"engine.other_content",
-                fmt::format("the engine's image for {} is {}, not the pinned {}", pinned.run_as,
-                            found->image.id, pinned.config.empty() ? pinned.manifest : pinned.config),
-                {{"image", pinned.run_as}}};
-  }
   return *found;
+}
+
+// The classic store knows one platform per index digest: when another one is there already, ours
+// goes by the digest of its own manifest (moby#43188).
+plan::PinnedImage by_manifest(plan::PinnedImage pinned) {
+  const oci::Reference reference = oci::Reference::parse(pinned.reference);
+  pinned.run_as = reference.with_digest(Digest::parse(pinned.manifest)).familiar();
+  return pinned;
+}
+
+}  // namespace
+
+EnsuredImage ensure_image(const plan::PinnedImage& pinned, engine::Engine& engine, bool is_offline,
+                          bool show_progress) {
+  EnsuredImage found = find_or_pull(pinned, engine, is_offline, show_progress);
+  if (found.matched_by.empty() && !pinned.index.empty()) {
+    found = find_or_pull(by_manifest(pinned), engine, is_offline, show_progress);
+  }
+  if (found.matched_by.empty()) {
+    throw Error{
+        "engine.other_content",
+        fmt::format("the engine's image for {} is {}, not the pinned {}", found.run_as,
+                    found.image.id, pinned.config.empty() ? pinned.manifest : pinned.config),
+        {{"image", found.run_as}}};
+  }
+  return found;
 }
 
 }  // namespace sparkrun::run

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "run/launch.hpp"
 
-#include <signal.h>
-
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "plan/argv/docker.hpp"
 #include "sys/files.hpp"
+
+#include <signal.h>
 
 namespace sparkrun::run {
 namespace {
@@ -20,7 +20,8 @@ constexpr milliseconds second_grace{2'000};
 // One job from start to end; see the contract in the header.
 class Job {
  public:
-  Job(const plan::LaunchExtras& extras, engine::Engine& engine, sys::System& system, const OnBound& on_bound)
+  Job(const plan::LaunchExtras& extras, engine::Engine& engine, sys::System& system,
+      const OnBound& on_bound)
       : extras_(extras), engine_(engine), system_(system), on_bound_(on_bound) {}
 
   Ended run(const std::vector<std::string>& argv) {
@@ -28,7 +29,8 @@ class Job {
     client_ = engine_.start(argv);
     while (!has_ended_) step();
     look_for_container();
-    // With a terminal docker's client does not pass signals on, it just ends: the job is stopped here.
+    // With a terminal docker's client does not pass signals on, it just ends: the job is stopped
+    // here.
     if (signals_ > 0) stop_container(grace());
     ask_for_end();
     ended_.duration = system_.clock.monotonic() - start;
@@ -78,7 +80,8 @@ class Job {
     on_bound_(id, find_container());
   }
 
-  // An engine that fails here must not hide how the job ended: what it does not answer stays unknown.
+  // An engine that fails here must not hide how the job ended: what it does not answer stays
+  // unknown.
   void stop_container(milliseconds grace) {
     const std::string& target = ended_.container.empty() ? extras_.name : ended_.container;
     try {

@@ -1,35 +1,37 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <functional>
-#include <string>
-
 #include "engine/engine.hpp"
 #include "plan/run_plan.hpp"
 #include "sys/system.hpp"
+
+#include <functional>
+#include <string>
 
 namespace sparkrun::run {
 
 // What is known of the job when it is over.
 struct Ended {
-  int exit = 0;               // the container's own status, as docker's client passes it on
-  std::string container;      // id; empty: it was never created
-  std::string signal;         // that we were sent and passed on; empty: none
-  std::optional<bool> is_oom; // nothing: not known (the container was removed with --rm)
+  int exit = 0;                // the container's own status, as docker's client passes it on
+  std::string container;       // id; empty: it was never created
+  std::string signal;          // that we were sent and passed on; empty: none
+  std::optional<bool> is_oom;  // nothing: not known (the container was removed with --rm)
   std::chrono::milliseconds duration{0};
   std::vector<std::string> warnings;
 };
 
-// Called once, as soon as the engine has created the container, with what the engine says of it; nothing
-// when it was gone before it could be asked.
-using OnBound = std::function<void(const std::string& container, const std::optional<engine::ContainerState>&)>;
+// Called once, as soon as the engine has created the container, with what the engine says of it;
+// nothing when it was gone before it could be asked.
+using OnBound =
+    std::function<void(const std::string& container, const std::optional<engine::ContainerState>&)>;
 
 // Fourth phase: runs the job in the foreground with our streams and waits for its end.
 //
-// Signals: what is typed at the terminal reaches docker's client by itself; what is sent to sparkrun alone is
-// passed on to it, and docker's client passes it on to the container. SIGTERM and SIGHUP give the job 10 s, a
-// second signal 2 s, a third none: then the engine stops the container, so that nothing is left running.
-// A single SIGINT sets no limit: a training job may need minutes to save.
+// Signals: what is typed at the terminal reaches docker's client by itself; what is sent to
+// sparkrun alone is passed on to it, and docker's client passes it on to the container. SIGTERM and
+// SIGHUP give the job 10 s, a second signal 2 s, a third none: then the engine stops the container,
+// so that nothing is left running. A single SIGINT sets no limit: a training job may need minutes
+// to save.
 Ended launch(const plan::RunPlan& plan, const plan::LaunchExtras& extras, engine::Engine& engine,
              sys::System& system, const OnBound& on_bound);
 

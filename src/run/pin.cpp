@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "run/pin.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
 #include "base/error.hpp"
 #include "lock/resolver.hpp"
 #include "oci/connect.hpp"
 #include "sys/files.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
 
 namespace sparkrun::run {
 namespace {
@@ -16,8 +16,8 @@ namespace {
 using lock::Lockfile;
 using plan::PinnedImage;
 
-// The lock's entry for one platform, as the engine is to be told of it: the index digest with --platform
-// where there is an index, else the manifest digest; never a tag.
+// The lock's entry for one platform, as the engine is to be told of it: the index digest with
+// --platform where there is an index, else the manifest digest; never a tag.
 PinnedImage to_image(const Lockfile& lock, const std::string& platform, std::string pin,
                      const std::string& note) {
   const auto entry = lock.platforms.find(platform);
@@ -29,7 +29,9 @@ PinnedImage to_image(const Lockfile& lock, const std::string& platform, std::str
                             fmt::join(have, ", "))};
   }
   const lock::PlatformPin& pinned = entry->second;
-  const auto text = [](const std::optional<Digest>& digest) { return digest ? digest->to_string() : ""; };
+  const auto text = [](const std::optional<Digest>& digest) {
+    return digest ? digest->to_string() : "";
+  };
   const Digest& run_digest = lock.index ? *lock.index : pinned.manifest;
   return {.reference = lock.image,
           .run_as = oci::Reference::parse(lock.image).with_digest(run_digest).familiar(),
@@ -46,8 +48,10 @@ void refuse_if_stale(const lock::StoredLock& stored, const profile::Profile& pro
   const std::vector<std::string> reasons =
       lock::stale_reasons(stored.lock, lock::expand(profile.image), profile.platforms);
   if (reasons.empty()) return;
-  throw Error{"lock.stale", fmt::format("the lock of profile `{}` is stale ({})", profile.name, stored.source),
-              {{"profile", profile.name}}, reasons};
+  throw Error{"lock.stale",
+              fmt::format("the lock of profile `{}` is stale ({})", profile.name, stored.source),
+              {{"profile", profile.name}},
+              reasons};
 }
 
 // What a digest alone says, when nobody can be asked which kind of digest it is.
@@ -75,7 +79,8 @@ class Chooser {
       if (auto remembered = from_memory()) return *remembered;
     } else if (question_.locked.is_on) {
       throw Error{"usage.bad_value",
-                  fmt::format("--latest asks the registry, and {} allows only a lock", question_.locked.said_by),
+                  fmt::format("--latest asks the registry, and {} allows only a lock",
+                              question_.locked.said_by),
                   {{"command", "run"}}};
     }
     return from_registry();
@@ -84,18 +89,21 @@ class Chooser {
  private:
   std::optional<PinChoice> from_lock() const {
     if (!question_.lock_path) return std::nullopt;
-    std::optional<lock::StoredLock> stored = lock::find_lock(question_.profile, *question_.lock_path);
+    std::optional<lock::StoredLock> stored =
+        lock::find_lock(question_.profile, *question_.lock_path);
     if (!stored) return std::nullopt;
     refuse_if_stale(*stored, question_.profile);
-    PinnedImage image = to_image(stored->lock, question_.platform, "lock", "lock: " + stored->source);
+    PinnedImage image =
+        to_image(stored->lock, question_.platform, "lock", "lock: " + stored->source);
     return PinChoice{.image = std::move(image), .lock = std::move(stored)};
   }
 
   void refuse_if_locked() const {
     if (!question_.locked.is_on) return;
-    throw Error{"lock.missing",
-                fmt::format("{} has no lock, and {} asks for one", label(), question_.locked.said_by),
-                {{"profile", question_.profile.name}}};
+    throw Error{
+        "lock.missing",
+        fmt::format("{} has no lock, and {} asks for one", label(), question_.locked.said_by),
+        {{"profile", question_.profile.name}}};
   }
 
   [[nodiscard]] std::string label() const {
@@ -106,9 +114,9 @@ class Chooser {
 
   [[nodiscard]] fs::path memory_path() const {
     const bool is_image = question_.profile.origin == profile::Origin::image;
-    return lock::remembered_path(system_.environment, question_.root,
-                                 is_image ? reference_.to_string() + " " + question_.platform
-                                          : question_.profile.name);
+    return lock::remembered_path(
+        system_.environment, question_.root,
+        is_image ? reference_.to_string() + " " + question_.platform : question_.profile.name);
   }
 
   // A remembered pin that no longer fits the profile is simply not used.
@@ -116,42 +124,54 @@ class Chooser {
     const auto text = sys::read_file(memory_path());
     if (!text) return std::nullopt;
     const Lockfile lock = Lockfile::parse(*text, memory_path().string());
-    if (!lock::stale_reasons(lock, reference_.to_string(), platforms()).empty()) return std::nullopt;
-    PinnedImage image = to_image(lock, question_.platform, reference_.digest() ? "digest" : "remembered",
-                                 "the pin of the first run here");
-    return PinChoice{.image = std::move(image), .lock = {}, .notes = notes("pinned as in the first run here")};
+    if (!lock::stale_reasons(lock, reference_.to_string(), platforms()).empty())
+      return std::nullopt;
+    PinnedImage image =
+        to_image(lock, question_.platform, reference_.digest() ? "digest" : "remembered",
+                 "the pin of the first run here");
+    return PinChoice{
+        .image = std::move(image), .lock = {}, .notes = notes("pinned as in the first run here")};
   }
 
   [[nodiscard]] std::vector<std::string> platforms() const {
-    return question_.profile.platforms.empty() ? std::vector{question_.platform} : question_.profile.platforms;
+    return question_.profile.platforms.empty() ? std::vector{question_.platform}
+                                               : question_.profile.platforms;
   }
 
   PinChoice from_registry() {
     if (settings_.boolean("offline").value_or(false)) {
-      if (reference_.digest()) return {.image = from_digest(reference_, question_.platform), .lock = {}};
-      throw Error{"registry.offline", fmt::format("{} has no pin yet, and --offline forbids to ask for one", label())};
+      if (reference_.digest())
+        return {.image = from_digest(reference_, question_.platform), .lock = {}};
+      throw Error{"registry.offline",
+                  fmt::format("{} has no pin yet, and --offline forbids to ask for one", label())};
     }
     oci::Registry registry = oci::connect(system_, settings_);
-    const auto results = lock::resolve_pins(
-        {{.name = question_.profile.name, .image = question_.profile.image, .platforms = platforms()}},
-        registry);
+    const auto results = lock::resolve_pins({{.name = question_.profile.name,
+                                              .image = question_.profile.image,
+                                              .platforms = platforms()}},
+                                            registry);
     if (const auto* error = std::get_if<Error>(&results.front())) {
       if (reference_.digest() && error->exit_code() == ExitCode::undetermined) {
-        return {.image = from_digest(reference_, question_.platform), .lock = {},
-                .notes = {fmt::format("the registry could not be asked ({}); going by the digest alone", error->what())}};
+        return {
+            .image = from_digest(reference_, question_.platform),
+            .lock = {},
+            .notes = {fmt::format("the registry could not be asked ({}); going by the digest alone",
+                                  error->what())}};
       }
       throw *error;
     }
     const Lockfile& lock = std::get<Lockfile>(results.front());
     if (question_.may_remember) remember(lock);
     const std::string pin = reference_.digest() ? "digest" : "remembered";
-    return {.image = to_image(lock, question_.platform, pin, "asked of the registry now"), .lock = {},
+    return {.image = to_image(lock, question_.platform, pin, "asked of the registry now"),
+            .lock = {},
             .notes = notes("pinned to what the tag points at now")};
   }
 
   [[nodiscard]] std::vector<std::string> notes(const std::string& what) const {
     if (reference_.digest()) return {};
-    if (question_.profile.origin == profile::Origin::image) return {fmt::format("{} has no lock: {}", label(), what)};
+    if (question_.profile.origin == profile::Origin::image)
+      return {fmt::format("{} has no lock: {}", label(), what)};
     return {fmt::format("{} has no lock: {}; `sparkrun lock {}` makes it reviewable", label(), what,
                         question_.profile.name)};
   }
@@ -169,7 +189,8 @@ class Chooser {
 
 }  // namespace
 
-PinChoice choose_pin(const PinQuestion& question, sys::System& system, const config::Settings& settings) {
+PinChoice choose_pin(const PinQuestion& question, sys::System& system,
+                     const config::Settings& settings) {
   return Chooser{question, system, settings}.choose();
 }
 

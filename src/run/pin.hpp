@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "config/settings.hpp"
 #include "lock/store.hpp"
 #include "plan/run_plan.hpp"
 #include "run/prepare.hpp"
 #include "sys/system.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace sparkrun::run {
 
@@ -29,8 +29,10 @@ struct PinChoice {
   std::vector<std::string> notes;
 };
 
-// Which digest is run: the lock's; without a lock the remembered one of this project; else what the registry
-// says now, which is then remembered. Throws `lock.missing`, `lock.stale` (every reason), `registry.*`.
-PinChoice choose_pin(const PinQuestion& question, sys::System& system, const config::Settings& settings);
+// Which digest is run: the lock's; without a lock the remembered one of this project; else what the
+// registry says now, which is then remembered. Throws `lock.missing`, `lock.stale` (every reason),
+// `registry.*`.
+PinChoice choose_pin(const PinQuestion& question, sys::System& system,
+                     const config::Settings& settings);
 
 }  // namespace sparkrun::run

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "run/prepare.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/ulid.hpp"
@@ -14,6 +10,10 @@
 #include "plan/planner.hpp"
 #include "plan/trust.hpp"
 #include "run/pin.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
 
 namespace sparkrun::run {
 namespace {
@@ -28,11 +28,12 @@ std::string default_target(const config::Settings& settings, const profile::Stor
     if (listed.origin == profile::Origin::project) of_project.push_back(listed.name);
   }
   if (of_project.size() == 1) return of_project.front();
-  throw Error{"usage.no_profile",
-              fmt::format("which profile? There {} {} in this project; known are: {}",
-                          of_project.empty() ? "is no" : "are",
-                          of_project.empty() ? "profile" : fmt::format("{} profiles", of_project.size()),
-                          join(names, ", "))};
+  throw Error{
+      "usage.no_profile",
+      fmt::format("which profile? There {} {} in this project; known are: {}",
+                  of_project.empty() ? "is no" : "are",
+                  of_project.empty() ? "profile" : fmt::format("{} profiles", of_project.size()),
+                  join(names, ", "))};
 }
 
 profile::Profile load_target(const std::string& target, const profile::Store& store) {
@@ -49,7 +50,8 @@ std::string choose_platform(const Request& request, const profile::Profile& prof
   return std::ranges::find(listed, native) != listed.end() ? native : listed.front();
 }
 
-// What a project asks for needs the user's consent, given on the command line or in the user's own config.
+// What a project asks for needs the user's consent, given on the command line or in the user's own
+// config.
 void check_trust(const plan::RunPlan& plan, const plan::PlanFacts& facts, const Request& request,
                  const config::Settings& settings) {
   std::vector<std::string> allowed = settings.list("allow");
@@ -76,7 +78,8 @@ bool is_image(std::string_view target) {
 LockedMode locked_mode(const Request& request, const config::Settings& settings,
                        const sys::Environment& environment) {
   if (request.locked) return {*request.locked, *request.locked ? "--locked" : "--no-locked"};
-  if (const auto configured = settings.boolean("locked")) return {*configured, settings.origin("locked")};
+  if (const auto configured = settings.boolean("locked"))
+    return {*configured, settings.origin("locked")};
   const std::string ci = environment.get_or("CI", "");
   const bool is_ci = !ci.empty() && ci != "0" && !equal_ignoring_case(ci, "false");
   return {is_ci, "CI"};
@@ -85,10 +88,12 @@ LockedMode locked_mode(const Request& request, const config::Settings& settings,
 Prepared prepare(const Request& request, const profile::Project& project, sys::System& system,
                  const config::Settings& settings, engine::Engine& engine) {
   const profile::Store store{project, system.environment};
-  const std::string target = request.target.empty() ? default_target(settings, store) : request.target;
+  const std::string target =
+      request.target.empty() ? default_target(settings, store) : request.target;
   const profile::Profile profile = load_target(target, store);
 
-  Prepared prepared{.id = make_ulid(system.clock.now(), system.clock.randomness()), .project = project};
+  Prepared prepared{.id = make_ulid(system.clock.now(), system.clock.randomness()),
+                    .project = project};
   try {
     prepared.engine = engine.facts();
   } catch (const Error& error) {
@@ -98,18 +103,23 @@ Prepared prepare(const Request& request, const profile::Project& project, sys::S
   prepared.host = sys::read_host_facts(system.environment);
 
   const std::string platform = choose_platform(request, profile, prepared.engine);
-  const PinChoice pin = choose_pin(
-      {.profile = profile, .platform = platform, .lock_path = store.lock_path(profile),
-       .root = project.root, .locked = locked_mode(request, settings, system.environment),
-       .latest = request.latest, .may_remember = !request.is_dry_run},
-      system, settings);
+  const PinChoice pin = choose_pin({.profile = profile,
+                                    .platform = platform,
+                                    .lock_path = store.lock_path(profile),
+                                    .root = project.root,
+                                    .locked = locked_mode(request, settings, system.environment),
+                                    .latest = request.latest,
+                                    .may_remember = !request.is_dry_run},
+                                   system, settings);
   prepared.lock = pin.lock;
   prepared.notes = pin.notes;
 
   const engine::EngineFacts* const facts = prepared.engine ? &*prepared.engine : nullptr;
   const plan::PlanFacts surroundings = plan_facts(system, project);
-  prepared.plan = plan::make_plan(profile, pin.image, plan::choose_gpu_access(plan::requested_gpu(profile, request.options), facts),
-                                  request.options, surroundings);
+  prepared.plan =
+      plan::make_plan(profile, pin.image,
+                      plan::choose_gpu_access(plan::requested_gpu(profile, request.options), facts),
+                      request.options, surroundings);
   if (!request.is_dry_run) check_trust(prepared.plan, surroundings, request, settings);
   return prepared;
 }

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <optional>
-#include <string>
-#include <vector>
-
 #include "config/settings.hpp"
 #include "engine/engine.hpp"
 #include "lock/store.hpp"
@@ -12,6 +8,10 @@
 #include "profile/store.hpp"
 #include "sys/host_facts.hpp"
 #include "sys/system.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace sparkrun::run {
 
@@ -43,7 +43,8 @@ struct Prepared {
 // Whether an argument of `run` names an image rather than a profile.
 bool is_image(std::string_view target);
 
-// Whether only a current lock will do, and who said so (`--locked`, `SPARKRUN_LOCKED`, a file, `CI`).
+// Whether only a current lock will do, and who said so (`--locked`, `SPARKRUN_LOCKED`, a file,
+// `CI`).
 struct LockedMode {
   bool is_on = false;
   std::string said_by;
@@ -51,9 +52,9 @@ struct LockedMode {
 LockedMode locked_mode(const Request& request, const config::Settings& settings,
                        const sys::Environment& environment);
 
-// Finds profile, pin and facts and makes the plan. The engine is asked for its facts; where it does not
-// answer, a dry run goes on and a real one throws `engine.*`. The network is used only where no lock and no
-// remembered pin answers.
+// Finds profile, pin and facts and makes the plan. The engine is asked for its facts; where it does
+// not answer, a dry run goes on and a real one throws `engine.*`. The network is used only where no
+// lock and no remembered pin answers.
 Prepared prepare(const Request& request, const profile::Project& project, sys::System& system,
                  const config::Settings& settings, engine::Engine& engine);
 

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "run/recorder.hpp"
 
-#include <algorithm>
-
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "preflight/report.hpp"
+
+#include <algorithm>
 
 namespace sparkrun::run {
 namespace {
 
 constexpr std::chrono::milliseconds git_timeout{3'000};
 
-// Commit and cleanliness of the project's work tree; nothing outside git, or when git does not answer.
+// Commit and cleanliness of the project's work tree; nothing outside git, or when git does not
+// answer.
 std::optional<audit::GitState> read_git_state(const fs::path& root, sys::System& system) {
   const auto git = [&](std::vector<std::string> words) {
     words.insert(words.begin(), {"git", "--no-optional-locks", "-C", root.string()});
@@ -27,7 +28,8 @@ std::optional<audit::GitState> read_git_state(const fs::path& root, sys::System&
 
 std::optional<audit::PreflightSummary> summarise(const preflight::Report* report) {
   if (report == nullptr) return audit::PreflightSummary{.verdict = "not checked", .checks = {}};
-  return audit::PreflightSummary{.verdict = report->verdict, .checks = preflight::check_texts(*report)};
+  return audit::PreflightSummary{.verdict = report->verdict,
+                                 .checks = preflight::check_texts(*report)};
 }
 
 }  // namespace
@@ -42,7 +44,8 @@ fs::path ledger_folder(const config::Settings& settings, const sys::Environment&
   return audit::ledger_folder(audit_root(settings, environment), host_id, environment.uid);
 }
 
-Recorder::Recorder(const config::Settings& settings, const sys::System& system, const std::string& host_id)
+Recorder::Recorder(const config::Settings& settings, const sys::System& system,
+                   const std::string& host_id)
     : mode_(settings.text("audit")),
       ledger_(ledger_folder(settings, system.environment, host_id), system.clock) {}
 

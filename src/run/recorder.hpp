@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "audit/ledger.hpp"
 #include "audit/record.hpp"
 #include "config/settings.hpp"
 #include "preflight/verdict.hpp"
 #include "run/prepare.hpp"
 #include "sys/system.hpp"
+
+#include <string>
+#include <vector>
 
 namespace sparkrun::run {
 
@@ -42,8 +42,8 @@ class Recorder {
   std::string head_;
 };
 
-// What the records of a run say of its circumstances. Both arguments outlive the result. `report` may be
-// null: not checked. Asks git about the project.
+// What the records of a run say of its circumstances. Both arguments outlive the result. `report`
+// may be null: not checked. Asks git about the project.
 audit::RunContext record_context(const Prepared& prepared, std::vector<std::string> argv,
                                  const preflight::Report* report, sys::System& system);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "sys/clock.hpp"
 
-#include <sys/random.h>
-
 #include "base/error.hpp"
+
+#include <sys/random.h>
 
 namespace sparkrun::sys {
 

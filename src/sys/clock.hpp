@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/time.hpp"
+
 #include <array>
 #include <chrono>
 #include <cstdint>
-
-#include "base/time.hpp"
 
 namespace sparkrun::sys {
 

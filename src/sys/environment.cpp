@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "sys/environment.hpp"
 
+#include "base/text.hpp"
+
 #include <pwd.h>
 #include <unistd.h>
-
-#include "base/text.hpp"
 
 namespace sparkrun::sys {
 namespace {

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: MIT
 #include "sys/files.hpp"
 
-#include <fcntl.h>
+#include "base/error.hpp"
+
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
-
-#include "base/error.hpp"
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace sparkrun::sys {
 namespace {
 
 [[noreturn]] void fail(std::string_view id, std::string_view verb, const fs::path& path, int code) {
-  throw Error{id, fmt::format("cannot {} {}: {}", verb, path.string(), std::strerror(code)),
+  throw Error{id,
+              fmt::format("cannot {} {}: {}", verb, path.string(), std::strerror(code)),
               {{"path", path.string()}}};
 }
 
@@ -36,7 +37,8 @@ class TemporaryFile {
 
   [[nodiscard]] int fd() const { return fd_.get(); }
   void rename_to(const fs::path& target) {
-    if (::rename(path_.c_str(), target.c_str()) != 0) fail("file.unwritable", "write", target, errno);
+    if (::rename(path_.c_str(), target.c_str()) != 0)
+      fail("file.unwritable", "write", target, errno);
     path_.clear();
   }
 
@@ -90,7 +92,8 @@ void write_all(int fd, std::string_view bytes, const fs::path& path) {
 
 void write_file_atomically(const fs::path& path, std::string_view content, mode_t mode) {
   std::error_code unresolved;
-  const fs::path real = fs::is_symlink(path, unresolved) ? fs::weakly_canonical(path, unresolved) : path;
+  const fs::path real =
+      fs::is_symlink(path, unresolved) ? fs::weakly_canonical(path, unresolved) : path;
   TemporaryFile temporary{real.empty() ? path : real};
   write_all(temporary.fd(), content, path);
   const mode_t mask = umask(0);
@@ -112,7 +115,8 @@ void sync_folder(const fs::path& folder) {
 void make_directories(const fs::path& path, mode_t mode) {
   if (path.empty() || is_folder(path)) return;
   make_directories(path.parent_path(), mode);
-  if (mkdir(path.c_str(), mode) != 0 && errno != EEXIST) fail("file.unwritable", "create", path, errno);
+  if (mkdir(path.c_str(), mode) != 0 && errno != EEXIST)
+    fail("file.unwritable", "create", path, errno);
   if (!is_folder(path)) fail("file.unwritable", "create", path, ENOTDIR);
   sync_folder(path.parent_path());
 }

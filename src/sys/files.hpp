@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <sys/types.h>
-
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 #include <utility>
 #include <vector>
 
@@ -33,12 +32,12 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
-// The whole file; nothing when it does not exist. Throws `file.unreadable` (also for a directory and
-// for more than `bytes_max` bytes).
+// The whole file; nothing when it does not exist. Throws `file.unreadable` (also for a directory
+// and for more than `bytes_max` bytes).
 std::optional<std::string> read_file(const fs::path& path, size_t bytes_max = file_bytes_max);
 
-// Temporary file in the same folder, fsync, rename, fsync of the folder: a reader sees the old bytes or
-// the new ones, also after a crash. Follows a symbolic link. Throws `file.unwritable`.
+// Temporary file in the same folder, fsync, rename, fsync of the folder: a reader sees the old
+// bytes or the new ones, also after a crash. Follows a symbolic link. Throws `file.unwritable`.
 void write_file_atomically(const fs::path& path, std::string_view content, mode_t mode = 0644);
 
 // Writes all of `bytes` or throws `file.unwritable` naming `path`.
@@ -47,7 +46,8 @@ void write_all(int fd, std::string_view bytes, const fs::path& path);
 // Makes the names in a folder durable, as far as its file system can.
 void sync_folder(const fs::path& folder);
 
-// Creates what is missing of `path`, each new folder with `mode`, durably. Throws `file.unwritable`.
+// Creates what is missing of `path`, each new folder with `mode`, durably. Throws
+// `file.unwritable`.
 void make_directories(const fs::path& path, mode_t mode);
 
 // Names (not paths) of the regular files in a folder, sorted; empty when there is no such folder.

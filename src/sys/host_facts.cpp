@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "sys/host_facts.hpp"
 
-#include <pwd.h>
-#include <sys/utsname.h>
-
 #include "base/digest.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "sys/files.hpp"
+
+#include <pwd.h>
+#include <sys/utsname.h>
 
 namespace sparkrun::sys {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <string>
-
 #include "sys/environment.hpp"
+
+#include <string>
 
 namespace sparkrun::sys {
 

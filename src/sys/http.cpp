@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "sys/http.hpp"
 
-#include <array>
-
 #include "base/text.hpp"
+
+#include <array>
 
 namespace sparkrun::sys {
 namespace {

@@ -48,8 +48,8 @@ struct HttpWait {};  // another conversation has to get further first (it fetche
 struct HttpDone {};
 using HttpStep = std::variant<HttpRequest, HttpWait, HttpDone>;
 
-// A dialogue of requests that depend on one another, without I/O of its own: it is asked for its next
-// step at the start, after each response, and again while it waits.
+// A dialogue of requests that depend on one another, without I/O of its own: it is asked for its
+// next step at the start, after each response, and again while it waits.
 class HttpConversation {
  public:
   virtual ~HttpConversation() = default;
@@ -59,8 +59,8 @@ class HttpConversation {
   virtual HttpStep resume() { return HttpDone{}; }
 };
 
-// Sends requests. Credentials in an `Authorization` header never follow a redirect to another origin
-// (scheme, host and port), and no redirect leads from https to http.
+// Sends requests. Credentials in an `Authorization` header never follow a redirect to another
+// origin (scheme, host and port), and no redirect leads from https to http.
 class Http {
  public:
   virtual ~Http() = default;

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
 #include "sys/process.hpp"
 
-#include <fcntl.h>
+#include "base/error.hpp"
+#include "base/text.hpp"
+
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <array>
-#include <cerrno>
-#include <algorithm>
-#include <cstring>
-
-#include "base/error.hpp"
-#include "base/text.hpp"
 
 namespace sparkrun::sys {
 namespace {
@@ -120,8 +120,10 @@ class CapturedRun {
   bool start() {
     Pipe out, err, in;
     SpawnSettings settings;
-    if (spec_.input) settings.connect(in.read_end.get(), STDIN_FILENO);
-    else settings.connect_null(STDIN_FILENO);
+    if (spec_.input)
+      settings.connect(in.read_end.get(), STDIN_FILENO);
+    else
+      settings.connect_null(STDIN_FILENO);
     settings.connect(out.write_end.get(), STDOUT_FILENO);
     settings.connect(err.write_end.get(), STDERR_FILENO);
     result_.spawn_errno = settings.spawn(spec_, pid_);
@@ -159,7 +161,8 @@ class CapturedRun {
     const ssize_t got = read(from.get(), buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) return;
     if (got <= 0) return from.close();
-    into.append(buffer.data(), std::min(static_cast<size_t>(got), spec_.output_bytes_max - into.size()));
+    into.append(buffer.data(),
+                std::min(static_cast<size_t>(got), spec_.output_bytes_max - into.size()));
   }
 
   void write_some() {
@@ -230,7 +233,8 @@ class PosixForegroundProcess final : public ForegroundProcess {
   ProcessEvent reap() {
     int status = 0;
     ProcessEvent event{.kind = ProcessEvent::Kind::exited};
-    if (pid_ > 0 && waitpid(pid_, &status, 0) == pid_) set_exit(status, event.exit, event.exit_signal);
+    if (pid_ > 0 && waitpid(pid_, &status, 0) == pid_)
+      set_exit(status, event.exit, event.exit_signal);
     pid_ = -1;
     return event;
   }
@@ -242,7 +246,9 @@ class PosixForegroundProcess final : public ForegroundProcess {
 
 }  // namespace
 
-ProcessResult PosixProcesses::run(const ProcessSpec& spec) { return CapturedRun{spec, signals_}.run(); }
+ProcessResult PosixProcesses::run(const ProcessSpec& spec) {
+  return CapturedRun{spec, signals_}.run();
+}
 
 std::unique_ptr<ForegroundProcess> PosixProcesses::start(const ProcessSpec& spec) {
   pid_t pid = -1;

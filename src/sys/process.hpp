@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "sys/signals.hpp"
+
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -8,18 +10,16 @@
 #include <utility>
 #include <vector>
 
-#include "sys/signals.hpp"
-
 namespace sparkrun::sys {
 
 // A program to start; never a shell string. The program is looked up on PATH.
 struct ProcessSpec {
   std::vector<std::string> argv;
   std::vector<std::pair<std::string, std::string>> environment;  // added to our own
-  std::optional<std::string> input;                               // nothing: /dev/null
+  std::optional<std::string> input;                              // nothing: /dev/null
   std::chrono::milliseconds timeout{60'000};
   size_t output_bytes_max = size_t{8} << 20;  // of each stream; the rest is dropped
-  bool out_to_err = false;                     // of start(): the child's stdout is our stderr
+  bool out_to_err = false;                    // of start(): the child's stdout is our stderr
 };
 
 struct ProcessResult {
@@ -35,9 +35,9 @@ struct ProcessResult {
 struct ProcessEvent {
   enum class Kind { exited, signal, timeout };
   Kind kind = Kind::timeout;
-  int exit = 0;           // of `exited`: as in ProcessResult
-  int exit_signal = 0;    // of `exited`: what killed it, or 0
-  Signal signal;          // of `signal`: what reached *us*
+  int exit = 0;         // of `exited`: as in ProcessResult
+  int exit_signal = 0;  // of `exited`: what killed it, or 0
+  Signal signal;        // of `signal`: what reached *us*
 };
 
 // A child that shares our terminal, streams and process group: the job itself.

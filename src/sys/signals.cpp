@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "sys/signals.hpp"
 
+#include "base/error.hpp"
+
+#include <cstring>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
-
-#include <cstring>
-
-#include "base/error.hpp"
 
 namespace sparkrun::sys {
 
@@ -34,7 +33,8 @@ Signals::Signals() {
 std::optional<Signal> Signals::take() {
   signalfd_siginfo info{};
   if (read(fd_.get(), &info, sizeof info) != static_cast<ssize_t>(sizeof info)) return std::nullopt;
-  return Signal{.number = static_cast<int>(info.ssi_signo), .from_terminal = info.ssi_code == SI_KERNEL};
+  return Signal{.number = static_cast<int>(info.ssi_signo),
+                .from_terminal = info.ssi_code == SI_KERNEL};
 }
 
 void Signals::throw_if_any() {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "sys/files.hpp"
+
 #include <optional>
 #include <string>
-
-#include "sys/files.hpp"
 
 namespace sparkrun::sys {
 
@@ -17,9 +17,9 @@ struct Signal {
 // `SIGTERM`.
 std::string signal_name(int number);
 
-// SIGINT, SIGTERM, SIGHUP and SIGQUIT as data: blocked for the whole process and read from a descriptor,
-// so that every wait (HTTP, child process) can be interrupted and cleans up in the ordinary way.
-// SIGPIPE is ignored; a closed pipe shows as EPIPE where it is written to.
+// SIGINT, SIGTERM, SIGHUP and SIGQUIT as data: blocked for the whole process and read from a
+// descriptor, so that every wait (HTTP, child process) can be interrupted and cleans up in the
+// ordinary way. SIGPIPE is ignored; a closed pipe shows as EPIPE where it is written to.
 class Signals {
  public:
   Signals();

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "sys/terminal.hpp"
 
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <unistd.h>
+#include "base/error.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
-
-#include "base/error.hpp"
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 namespace sparkrun::sys {
 namespace {
@@ -46,7 +45,8 @@ StandardTerminal::StandardTerminal() {
 void StandardTerminal::write_out(std::string_view text) {
   const int failure = write_fully(STDOUT_FILENO, text);
   if (failure != 0 && failure != EPIPE) {
-    throw Error{"file.unwritable", std::string{"cannot write to standard output: "} + strerror(failure)};
+    throw Error{"file.unwritable",
+                std::string{"cannot write to standard output: "} + strerror(failure)};
   }
 }
 
@@ -57,7 +57,8 @@ std::string StandardTerminal::read_in(size_t bytes_max) {
   std::string content;
   std::array<char, 65536> buffer;
   while (content.size() < bytes_max) {
-    const ssize_t got = read(STDIN_FILENO, buffer.data(), std::min(buffer.size(), bytes_max - content.size()));
+    const ssize_t got =
+        read(STDIN_FILENO, buffer.data(), std::min(buffer.size(), bytes_max - content.size()));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
     content.append(buffer.data(), static_cast<size_t>(got));

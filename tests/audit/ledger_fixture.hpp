@@ -2,12 +2,12 @@
 #pragma once
 
 #include "audit/ledger.hpp"
+#include "base/json_value.hpp"
 #include "base/text.hpp"
 #include "support/fake_clock.hpp"
 #include "support/temp_dir.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <filesystem>
 #include <fstream>

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.hpp"
 
+#include "sys/files.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <regex>
 #include <set>
 
 namespace sparkrun {
@@ -81,6 +85,23 @@ TEST(ErrorTable, KeepsTheDocumentedExitCodes) {
   for (const auto& [id, code] : rows) {
     EXPECT_EQ(static_cast<int>(find_error_kind(id)->exit_code), code) << id;
   }
+}
+
+// A misspelt id would be reported as a bug, and only when it is thrown.
+TEST(ErrorTable, HasEveryIdThatTheSourcesThrow) {
+  const std::regex thrown{R"re(\b(?:Error\{|fail\()\s*"([a-z_.]+)")re"};
+  int found = 0;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator{SPARKRUN_SOURCE_DIR "/src"}) {
+    if (entry.path().extension() != ".cpp") continue;
+    const std::string text = sys::read_file(entry.path()).value();
+    for (std::sregex_iterator match{text.begin(), text.end(), thrown}, end; match != end;
+         ++match, ++found) {
+      EXPECT_NE(find_error_kind((*match)[1].str()), nullptr)
+          << entry.path() << " throws " << (*match)[1];
+    }
+  }
+  EXPECT_GT(found, 50);
 }
 
 TEST(Error, FillsItsHintFromTheDetails) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include "base/json.hpp"
+#include "base/json_value.hpp"
 
 #include <climits>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 namespace sparkrun {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "cli/output.hpp"
 
+#include "base/json_value.hpp"
 #include "support/fake_terminal.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 namespace sparkrun::cli {
 namespace {

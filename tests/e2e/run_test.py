@@ -277,12 +277,12 @@ class Run(RigTest):
     def test_a_project_may_not_silently_ask_for_more(self):
         self.write_job("greedy", head="", text="", image=None)
         path = self.project / "profiles/greedy.toml"
-        path.write_text(path.read_text().replace('ipc = "host"', 'ipc = "host"\nprivileged = true'))
+        path.write_text(path.read_text().replace('ipc = "host"', 'ipc = "host"\npid = "host"'))
         self.sparkrun("lock", "greedy")
 
         error = self.refuse("trust.not_allowed", 104, "greedy", "true")
-        self.assertIn("--allow privileged", error["hint"])
-        self.sparkrun("run", "--allow", "privileged", "greedy", "true")
+        self.assertIn("--allow host-pid", error["hint"])
+        self.sparkrun("run", "--allow", "host-pid", "greedy", "true")
 
     def test_a_ledger_that_cannot_be_written_stops_the_run(self):
         (self.folder / "state/sparkrun").mkdir(parents=True)

@@ -2,11 +2,10 @@
 #include "oci/reference.hpp"
 
 #include "base/error.hpp"
-#include "base/json.hpp"
+#include "base/json_value.hpp"
 #include "base/text.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <fstream>
 #include <vector>

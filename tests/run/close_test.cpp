@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "run/close.hpp"
 
-#include "base/json.hpp"
+#include "base/json_value.hpp"
 #include "support/fake_engine.hpp"
 #include "support/test_system.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <fstream>

@@ -148,7 +148,21 @@ TEST_F(EnsureImageTest, PullsNothingOffline) {
       engine.calls, [](const std::string& call) { return call.starts_with("pull"); }));
 }
 
+// Docker's classic store keeps one platform per index digest (moby#43188).
+TEST_F(EnsureImageTest, GoesByTheManifestWhereTheIndexNamesAnotherPlatform) {
+  engine.images[pin.run_as] = {.id = digest_of("the other platform")};
+  engine.remote[name + "@" + manifest] = {.id = config};
+
+  const EnsuredImage ensured = ensure();
+
+  EXPECT_EQ(ensured.run_as, name + "@" + manifest);
+  EXPECT_EQ(ensured.matched_by, "config");
+  EXPECT_TRUE(ensured.was_pulled);
+}
+
 TEST_F(EnsureImageTest, RefusesOtherContent) {
+  pin.index.clear();
+  pin.run_as = name + "@" + manifest;
   engine.images[pin.run_as] = {.id = digest_of("other")};
 
   const Error error = ensure_error();
@@ -160,7 +174,16 @@ TEST_F(EnsureImageTest, RefusesOtherContent) {
       error.hint().starts_with("remove the local image (`docker image rm " + pin.run_as + "`)"));
 }
 
+TEST_F(EnsureImageTest, RefusesOtherContentUnderBothDigests) {
+  engine.images[pin.run_as] = {.id = digest_of("other")};
+  engine.remote[name + "@" + manifest] = {.id = digest_of("another")};
+
+  EXPECT_EQ(ensure_error().id(), "engine.other_content");
+}
+
 TEST_F(EnsureImageTest, RefusesOtherContentAfterAPullToo) {
+  pin.index.clear();
+  pin.run_as = name + "@" + manifest;
   engine.remote[pin.run_as] = {.id = digest_of("other")};
 
   EXPECT_EQ(ensure_error().id(), "engine.other_content");

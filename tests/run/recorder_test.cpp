@@ -2,10 +2,10 @@
 #include "run/recorder.hpp"
 
 #include "base/error.hpp"
+#include "base/json_value.hpp"
 #include "support/test_system.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 namespace sparkrun::run {
 namespace {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
-
-#include <array>
-#include <nlohmann/json.hpp>
-
 #include "audit/query.hpp"
+#include "base/json_value.hpp"
 #include "base/text.hpp"
 #include "base/time.hpp"
 #include "cli/command.hpp"
 #include "run/recorder.hpp"
 #include "sys/host_facts.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
 
 namespace sparkrun::cli {
 namespace {
@@ -37,7 +37,8 @@ int run(const Arguments& arguments, Context& context) {
     throw Error{"usage.bad_value", "--limit takes a whole number", {{"command", "audit ls"}}};
   }
   const sys::Environment& environment = context.system.environment;
-  const auto ledgers = audit::find_ledgers(run::audit_root(context.settings, environment), context.system.clock);
+  const auto ledgers =
+      audit::find_ledgers(run::audit_root(context.settings, environment), context.system.clock);
   std::vector<audit::Run> runs = audit::list(ledgers, sys::read_host_facts(environment).boot_id);
   const auto count = static_cast<size_t>(*limit);
   const size_t hidden = count != 0 && runs.size() > count ? runs.size() - count : 0;
@@ -49,21 +50,27 @@ int run(const Arguments& arguments, Context& context) {
     context.output.result_json(json);
     return 0;
   }
-  std::vector<std::vector<std::string>> rows = {{"RUN", "STARTED", "PROFILE", "DIGEST", "VERDICT", "END", "TOOK"}};
+  std::vector<std::vector<std::string>> rows = {
+      {"RUN", "STARTED", "PROFILE", "DIGEST", "VERDICT", "END", "TOOK"}};
   for (const audit::Run& entry : runs) {
-    rows.push_back({entry.id, entry.time ? to_rfc3339(*entry.time).substr(0, 19) + "Z" : "?", entry.profile,
-                    short_digest(entry), entry.verdict, end_of(entry),
+    rows.push_back({entry.id, entry.time ? to_rfc3339(*entry.time).substr(0, 19) + "Z" : "?",
+                    entry.profile, short_digest(entry), entry.verdict, end_of(entry),
                     entry.duration ? human_duration(*entry.duration) : ""});
   }
-  if (runs.empty()) context.output.note("no runs are recorded");
-  else context.output.result(render_table(rows));
-  if (hidden > 0) context.output.note(fmt::format("{} older runs are not shown; `--limit 0` shows all", hidden));
+  if (runs.empty())
+    context.output.note("no runs are recorded");
+  else
+    context.output.result(render_table(rows));
+  if (hidden > 0)
+    context.output.note(fmt::format("{} older runs are not shown; `--limit 0` shows all", hidden));
   return 0;
 }
 
 }  // namespace
 
-extern const Command audit_ls_command{
-    .name = "audit ls", .summary = "list recorded runs, newest first", .options = options, .run = run};
+extern const Command audit_ls_command{.name = "audit ls",
+                                      .summary = "list recorded runs, newest first",
+                                      .options = options,
+                                      .run = run};
 
 }  // namespace sparkrun::cli

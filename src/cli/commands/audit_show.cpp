@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
-
-#include <array>
-#include <nlohmann/json.hpp>
-
 #include "audit/query.hpp"
+#include "base/json_value.hpp"
 #include "base/text.hpp"
 #include "base/time.hpp"
 #include "cli/command.hpp"
 #include "run/recorder.hpp"
 #include "sys/host_facts.hpp"
 
+#include <fmt/format.h>
+
+#include <array>
+
 namespace sparkrun::cli {
 namespace {
 
 constexpr auto options = std::to_array<Option>({
-    {"RUN", "", Takes::value, "", "a run's id, the start of it, or ^1 for the last one", Values::run, {}, true},
+    {"RUN",
+     "",
+     Takes::value,
+     "",
+     "a run's id, the start of it, or ^1 for the last one",
+     Values::run,
+     {},
+     true},
 });
 
 std::string state_text(const audit::Run& run) {
@@ -54,8 +61,10 @@ std::string to_text(const audit::Run& run) {
 
 int run(const Arguments& arguments, Context& context) {
   const sys::Environment& environment = context.system.environment;
-  const auto ledgers = audit::find_ledgers(run::audit_root(context.settings, environment), context.system.clock);
-  const std::vector<audit::Run> runs = audit::list(ledgers, sys::read_host_facts(environment).boot_id);
+  const auto ledgers =
+      audit::find_ledgers(run::audit_root(context.settings, environment), context.system.clock);
+  const std::vector<audit::Run> runs =
+      audit::list(ledgers, sys::read_host_facts(environment).boot_id);
   const audit::Run& found = audit::find_run(runs, arguments.value_or("RUN", ""));
   if (context.output.json) {
     Json json = audit::to_json(found);
@@ -69,7 +78,9 @@ int run(const Arguments& arguments, Context& context) {
 
 }  // namespace
 
-extern const Command audit_show_command{
-    .name = "audit show", .summary = "show what is recorded of a run", .options = options, .run = run};
+extern const Command audit_show_command{.name = "audit show",
+                                        .summary = "show what is recorded of a run",
+                                        .options = options,
+                                        .run = run};
 
 }  // namespace sparkrun::cli

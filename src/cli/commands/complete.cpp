@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include <array>
-
 #include "cli/command.hpp"
 #include "cli/completion.hpp"
+
+#include <array>
 
 namespace sparkrun::cli {
 namespace {

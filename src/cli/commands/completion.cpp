@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-#include <array>
-
 #include "base/embedded.hpp"
 #include "cli/command.hpp"
+
+#include <array>
 
 namespace sparkrun::cli {
 namespace {
@@ -13,7 +13,8 @@ constexpr auto options = std::to_array<Option>({
 
 int run(const Arguments& arguments, Context& context) {
   const std::string shell = arguments.value_or("SHELL", "");
-  const std::string file = shell == "zsh" ? "completions/_sparkrun" : "completions/sparkrun." + shell;
+  const std::string file =
+      shell == "zsh" ? "completions/_sparkrun" : "completions/sparkrun." + shell;
   context.output.result(embedded_file(file).value_or(""));
   return 0;
 }

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
-
-#include <nlohmann/json.hpp>
-
+#include "base/json_value.hpp"
 #include "cli/command.hpp"
+
+#include <fmt/format.h>
 
 namespace sparkrun::cli {
 namespace {
 
 Json value_of(const config::Setting& setting, const config::Settings& settings) {
   switch (setting.kind) {
-    case config::SettingKind::list: return settings.list(setting.key);
+    case config::SettingKind::list:
+      return settings.list(setting.key);
     case config::SettingKind::boolean: {
       const auto value = settings.boolean(setting.key);
       return value ? Json(*value) : Json();
     }
-    case config::SettingKind::text: break;
+    case config::SettingKind::text:
+      break;
   }
   return settings.text(setting.key);
 }
@@ -29,8 +30,10 @@ int run(const Arguments&, Context& context) {
     json[std::string{setting.key}] = {{"value", value}, {"origin", origin}};
     rows.push_back({std::string{setting.key}, to_json_line(value), origin});
   }
-  if (context.output.json) context.output.result_json(json);
-  else context.output.result(render_table(rows));
+  if (context.output.json)
+    context.output.result_json(json);
+  else
+    context.output.result(render_table(rows));
   return 0;
 }
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
-
-#include <array>
-#include <nlohmann/json.hpp>
-
 #include "base/error.hpp"
+#include "base/json_value.hpp"
 #include "base/suggest.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "plan/trust.hpp"
 #include "preflight/check.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
 
 namespace sparkrun::cli {
 namespace {
@@ -28,9 +28,11 @@ std::vector<std::string> topics() {
 
 std::string trust_text() {
   std::string text =
-      "A profile from a project folder may not use these silently. Allow one with `--allow NAME`, or\n"
+      "A profile from a project folder may not use these silently. Allow one with `--allow NAME`, "
+      "or\n"
       "under `allow` in your own config:\n\n";
-  for (const plan::TrustName& row : plan::trust_names()) text += fmt::format("  {:<16}{}\n", row.name, row.meaning);
+  for (const plan::TrustName& row : plan::trust_names())
+    text += fmt::format("  {:<16}{}\n", row.name, row.meaning);
   return text;
 }
 
@@ -51,27 +53,35 @@ std::string check_text(const preflight::Check& check) {
 std::string error_text(const ErrorKind& kind) {
   std::string text = fmt::format("{}\n\n{}\n\n", kind.id, kind.explanation);
   if (!kind.hint.empty()) text += fmt::format("What to do: {}\n", kind.hint);
-  return text + fmt::format("Exit code: {} ({})\nWorth a retry: {}\n", static_cast<int>(kind.exit_code),
-                            "a real `run` adds 100", kind.retry ? "yes" : "no");
+  return text + fmt::format("Exit code: {} ({})\nWorth a retry: {}\n",
+                            static_cast<int>(kind.exit_code), "a real `run` adds 100",
+                            kind.retry ? "yes" : "no");
 }
 
 int run(const Arguments& arguments, Context& context) {
   const auto topic = arguments.value("WHAT");
   if (!topic) {
-    if (context.output.json) context.output.result_json(Json(topics()));
-    else for (const std::string& name : topics()) context.output.result(name + "\n");
+    if (context.output.json)
+      context.output.result_json(Json(topics()));
+    else
+      for (const std::string& name : topics()) context.output.result(name + "\n");
     return 0;
   }
   std::string text;
-  if (*topic == "trust") text = trust_text();
-  else if (const preflight::Check* check = preflight::find_check(*topic)) text = check_text(*check);
-  else if (const ErrorKind* kind = find_error_kind(*topic)) text = error_text(*kind);
+  if (*topic == "trust")
+    text = trust_text();
+  else if (const preflight::Check* check = preflight::find_check(*topic))
+    text = check_text(*check);
+  else if (const ErrorKind* kind = find_error_kind(*topic))
+    text = error_text(*kind);
   else {
     throw Error{"explain.unknown", fmt::format("nothing is known of `{}`{}", printable(*topic),
                                                did_you_mean(*topic, topics()))};
   }
-  if (context.output.json) context.output.result_json(Json{{"id", *topic}, {"text", text}});
-  else context.output.result(text);
+  if (context.output.json)
+    context.output.result_json(Json{{"id", *topic}, {"text", text}});
+  else
+    context.output.result(text);
   return 0;
 }
 

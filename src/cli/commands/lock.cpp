@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
-
-#include <array>
-#include <nlohmann/json.hpp>
-
 #include "base/embedded.hpp"
 #include "base/error.hpp"
+#include "base/json_value.hpp"
 #include "cli/command.hpp"
 #include "lock/resolver.hpp"
 #include "lock/store.hpp"
@@ -13,13 +9,18 @@
 #include "profile/store.hpp"
 #include "sys/files.hpp"
 
+#include <fmt/format.h>
+
+#include <array>
+
 namespace sparkrun::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
 constexpr auto options = std::to_array<Option>({
-    {"PROFILE", "", Takes::values, "", "profiles to lock; all of the project when left out", Values::profile},
+    {"PROFILE", "", Takes::values, "", "profiles to lock; all of the project when left out",
+     Values::profile},
     {"--update", "", Takes::nothing, "", "move the pins to what the tags point at now"},
     {"--update-to", "", Takes::value, "DIGEST", "pin exactly this digest (one profile)"},
     {"--check", "", Takes::nothing, "", "change nothing and ask nobody; exit 3 if a lock is stale"},
@@ -40,24 +41,29 @@ std::vector<std::string> names_of(const Arguments& arguments, const profile::Sto
     if (listed.origin == profile::Origin::project) names.push_back(listed.name);
   }
   if (names.empty()) {
-    throw Error{"usage.missing_argument", "this project has no profiles; name the ones to lock", {{"command", "lock"}}};
+    throw Error{"usage.missing_argument",
+                "this project has no profiles; name the ones to lock",
+                {{"command", "lock"}}};
   }
   return names;
 }
 
-// Locking a built-in profile in a project brings the profile and its shipped lock into the project, so that
-// both are reviewed together. Without `writes` only the place is computed.
+// Locking a built-in profile in a project brings the profile and its shipped lock into the project,
+// so that both are reviewed together. Without `writes` only the place is computed.
 void adopt(Target& target, const profile::Project& project, bool writes, Output& output) {
   if (target.profile.origin != profile::Origin::built_in || !project.is_project) return;
   const fs::path file = project.root / "profiles" / (target.profile.name + ".toml");
   target.path = project.root / "lockfiles" / (target.profile.name + ".lock");
   if (const auto text = sys::read_file(target.path)) {
-    target.stored = lock::StoredLock{lock::Lockfile::parse(*text, target.path.string()), target.path.string(), ""};
+    target.stored = lock::StoredLock{lock::Lockfile::parse(*text, target.path.string()),
+                                     target.path.string(), ""};
   }
   if (!writes) return;
   sys::make_directories(file.parent_path(), 0755);
-  sys::write_file_atomically(file, embedded_file("profiles/" + target.profile.name + ".toml").value_or(""));
-  output.note(fmt::format("copied the built-in profile `{}` to {}", target.profile.name, file.string()));
+  sys::write_file_atomically(
+      file, embedded_file("profiles/" + target.profile.name + ".toml").value_or(""));
+  output.note(
+      fmt::format("copied the built-in profile `{}` to {}", target.profile.name, file.string()));
   if (target.stored) lock::write_lock(target.path, target.stored->lock);
 }
 
@@ -72,13 +78,19 @@ int check(const std::vector<Target>& targets, Output& output) {
       state = "missing";
       code = worse(code, ExitCode::invalid);
     } else {
-      reasons = lock::stale_reasons(target.stored->lock, lock::expand(profile.image), profile.platforms);
-      if (!reasons.empty()) state = "stale";
-      else if (!target.stored->lock.is_complete()) state = "incomplete";
+      reasons =
+          lock::stale_reasons(target.stored->lock, lock::expand(profile.image), profile.platforms);
+      if (!reasons.empty())
+        state = "stale";
+      else if (!target.stored->lock.is_complete())
+        state = "incomplete";
     }
     if (state == "stale") code = worse(code, ExitCode::stale);
     if (output.json) {
-      json.push_back({{"profile", profile.name}, {"state", state}, {"lock", target.path.string()}, {"reasons", reasons}});
+      json.push_back({{"profile", profile.name},
+                      {"state", state},
+                      {"lock", target.path.string()},
+                      {"reasons", reasons}});
       continue;
     }
     output.result(fmt::format("{}: {}\n", profile.name, state));
@@ -89,14 +101,20 @@ int check(const std::vector<Target>& targets, Output& output) {
 }
 
 // What happened to one lockfile, in one word and with the digest that it holds.
-void report(const Target& target, const lock::Lockfile& lock, std::string_view action, Output& output, Json& json) {
-  const std::string digest = lock.index ? lock.index->to_string() : lock.platforms.begin()->second.manifest.to_string();
+void report(const Target& target, const lock::Lockfile& lock, std::string_view action,
+            Output& output, Json& json) {
+  const std::string digest =
+      lock.index ? lock.index->to_string() : lock.platforms.begin()->second.manifest.to_string();
   if (output.json) {
-    json.push_back({{"profile", target.profile.name}, {"action", action}, {"lock", target.path.string()},
-                    {"image", lock.image}, {"digest", digest}, {"kind", lock.index ? "index" : "manifest"}});
+    json.push_back({{"profile", target.profile.name},
+                    {"action", action},
+                    {"lock", target.path.string()},
+                    {"image", lock.image},
+                    {"digest", digest},
+                    {"kind", lock.index ? "index" : "manifest"}});
   } else {
-    output.result(fmt::format("{}: {} {} ({} {})\n", target.profile.name, action, target.path.string(),
-                              lock.index ? "index" : "manifest", digest));
+    output.result(fmt::format("{}: {} {} ({} {})\n", target.profile.name, action,
+                              target.path.string(), lock.index ? "index" : "manifest", digest));
   }
 }
 
@@ -113,7 +131,8 @@ std::vector<Target> find_targets(const Arguments& arguments, const profile::Proj
   return targets;
 }
 
-std::vector<lock::PinRequest> to_requests(const std::vector<Target>& targets, const Arguments& arguments) {
+std::vector<lock::PinRequest> to_requests(const std::vector<Target>& targets,
+                                          const Arguments& arguments) {
   std::optional<Digest> update_to;
   if (const auto typed = arguments.value("--update-to")) update_to = Digest::parse(*typed);
   if (update_to && targets.size() != 1) {
@@ -121,21 +140,24 @@ std::vector<lock::PinRequest> to_requests(const std::vector<Target>& targets, co
   }
   std::vector<lock::PinRequest> requests;
   for (const Target& target : targets) {
-    requests.push_back({.name = target.profile.name,
-                        .image = target.profile.image,
-                        .platforms = target.profile.platforms,
-                        .current = target.stored ? std::optional{target.stored->lock} : std::nullopt,
-                        .update = arguments.has("--update"),
-                        .update_to = update_to});
+    requests.push_back(
+        {.name = target.profile.name,
+         .image = target.profile.image,
+         .platforms = target.profile.platforms,
+         .current = target.stored ? std::optional{target.stored->lock} : std::nullopt,
+         .update = arguments.has("--update"),
+         .update_to = update_to});
   }
   return requests;
 }
 
 int run(const Arguments& arguments, Context& context) {
-  const profile::Project project = profile::find_project(context.system.environment, context.directory);
+  const profile::Project project =
+      profile::find_project(context.system.environment, context.directory);
   const profile::Store store{project, context.system.environment};
   const bool is_dry = arguments.has("--dry-run"), is_check = arguments.has("--check");
-  const std::vector<Target> targets = find_targets(arguments, project, store, !is_dry && !is_check, context.output);
+  const std::vector<Target> targets =
+      find_targets(arguments, project, store, !is_dry && !is_check, context.output);
   if (is_check) return check(targets, context.output);
 
   const std::vector<lock::PinRequest> requests = to_requests(targets, arguments);
@@ -165,12 +187,13 @@ int run(const Arguments& arguments, Context& context) {
 
 }  // namespace
 
-extern const Command lock_command{
-    .name = "lock",
-    .summary = "pin the images of profiles in lockfiles",
-    .options = options,
-    .run = run,
-    .description = "Adds what is missing and never moves a pin whose image text is unchanged: `--update` does\n"
-                   "that. A second run changes no byte."};
+extern const Command lock_command{.name = "lock",
+                                  .summary = "pin the images of profiles in lockfiles",
+                                  .options = options,
+                                  .run = run,
+                                  .description =
+                                      "Adds what is missing and never moves a pin whose image text "
+                                      "is unchanged: `--update` does\n"
+                                      "that. A second run changes no byte."};
 
 }  // namespace sparkrun::cli

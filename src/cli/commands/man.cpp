@@ -12,10 +12,7 @@ int run(const Arguments&, Context& context) {
 
 }  // namespace
 
-extern const Command man_command{.name = "__man",
-                                 .summary = "print the man page",
-                                 .options = {},
-                                 .run = run,
-                                 .is_hidden = true};
+extern const Command man_command{
+    .name = "__man", .summary = "print the man page", .options = {}, .run = run, .is_hidden = true};
 
 }  // namespace sparkrun::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include <nlohmann/json.hpp>
 
+#include "base/json_value.hpp"
 #include "cli/command.hpp"
 #include "profile/store.hpp"
 #include "run/recorder.hpp"
@@ -28,16 +28,16 @@ int run(const Arguments&, Context& context) {
     json[name] = path.empty() ? Json() : Json(path);
     rows.push_back({name, path.empty() ? "(none here)" : path});
   }
-  if (context.output.json) context.output.result_json(json);
-  else context.output.result(render_table(rows));
+  if (context.output.json)
+    context.output.result_json(json);
+  else
+    context.output.result(render_table(rows));
   return 0;
 }
 
 }  // namespace
 
-extern const Command paths_command{.name = "paths",
-                                   .summary = "print where sparkrun keeps its files",
-                                   .options = {},
-                                   .run = run};
+extern const Command paths_command{
+    .name = "paths", .summary = "print where sparkrun keeps its files", .options = {}, .run = run};
 
 }  // namespace sparkrun::cli

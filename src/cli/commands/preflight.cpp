@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
-
-#include <array>
-#include <nlohmann/json.hpp>
-
 #include "base/error.hpp"
+#include "base/json_value.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/preflight_text.hpp"
@@ -14,15 +10,22 @@
 #include "run/prepare.hpp"
 #include "sys/files.hpp"
 
+#include <fmt/format.h>
+
+#include <array>
+
 namespace sparkrun::cli {
 namespace {
 
 constexpr auto options = std::to_array<Option>({
-    {"TARGET", "", Takes::value, "", "a profile or an image; without one only the host is checked", Values::profile},
+    {"TARGET", "", Takes::value, "", "a profile or an image; without one only the host is checked",
+     Values::profile},
     {"--host", "", Takes::nothing, "", "check the host only"},
     {"--only", "", Takes::value, "IDS", "only these checks, separated by commas", Values::check},
-    {"--report", "", Takes::value, "FILE", "write the report (env-report.json) to FILE", Values::file},
-    {"--allow", "", Takes::value, "NAME", "let a project profile use that trust (see `explain trust`)"},
+    {"--report", "", Takes::value, "FILE", "write the report (env-report.json) to FILE",
+     Values::file},
+    {"--allow", "", Takes::value, "NAME",
+     "let a project profile use that trust (see `explain trust`)"},
     {"--offline", "", Takes::nothing, "", "send no packet to a registry"},
 });
 
@@ -55,15 +58,15 @@ Checked check_host(const std::vector<std::string>& only, Context& context, engin
   return {run::check_host(host, facts, note, only), host};
 }
 
-Checked check_image(const run::Request& request, const std::vector<std::string>& only, Context& context,
-                    engine::Engine& engine) {
-  const profile::Project project = profile::find_project(context.system.environment, context.directory);
-  run::Prepared prepared =
-      run::prepare(request, project, context.system, context.settings, engine);
+Checked check_image(const run::Request& request, const std::vector<std::string>& only,
+                    Context& context, engine::Engine& engine) {
+  const profile::Project project =
+      profile::find_project(context.system.environment, context.directory);
+  run::Prepared prepared = run::prepare(request, project, context.system, context.settings, engine);
   for (const std::string& note : prepared.notes) context.output.note(note);
-  const run::EnsuredImage ensured =
-      run::ensure_image(prepared.plan.image, engine, context.settings.boolean("offline").value_or(false),
-                        context.output.terminal().err_is_terminal && !context.output.quiet);
+  const run::EnsuredImage ensured = run::ensure_image(
+      prepared.plan.image, engine, context.settings.boolean("offline").value_or(false),
+      context.output.terminal().err_is_terminal && !context.output.quiet);
   prepared.plan.image.run_as = ensured.run_as;
   return {run::check(prepared, ensured.image, engine, context.system.clock, only), prepared.host};
 }
@@ -76,11 +79,16 @@ int run(const Arguments& arguments, Context& context) {
   const Checked checked =
       target.empty() || arguments.has("--host")
           ? check_host(only, context, *engine)
-          : check_image({.target = target, .allow = arguments.values("--allow")}, only, context, *engine);
+          : check_image({.target = target, .allow = arguments.values("--allow")}, only, context,
+                        *engine);
   const Json json = preflight::to_json(checked.report, checked.host);
-  if (const auto file = arguments.value("--report")) sys::write_file_atomically(*file, to_json_text(json));
-  if (context.output.json) context.output.result_json(json);
-  else context.output.result(report_table(checked.report) + "\nverdict: " + checked.report.verdict + "\n");
+  if (const auto file = arguments.value("--report"))
+    sys::write_file_atomically(*file, to_json_text(json));
+  if (context.output.json)
+    context.output.result_json(json);
+  else
+    context.output.result(report_table(checked.report) + "\nverdict: " + checked.report.verdict +
+                          "\n");
   return checked.report.is_blocked() ? static_cast<int>(ExitCode::blocked) : 0;
 }
 
@@ -91,7 +99,9 @@ extern const Command preflight_command{
     .summary = "check the host and the pinned image before anything is started",
     .options = options,
     .run = run,
-    .description = "Starts one short container of the pinned image with the job's own flags and judges what it\n"
-                   "reports. Exit 11 when the verdict is `blocked`."};
+    .description =
+        "Starts one short container of the pinned image with the job's own flags and judges what "
+        "it\n"
+        "reports. Exit 11 when the verdict is `blocked`."};
 
 }  // namespace sparkrun::cli

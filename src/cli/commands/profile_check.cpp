@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: MIT
+#include "base/error.hpp"
+#include "base/json_value.hpp"
+#include "cli/command.hpp"
+#include "profile/store.hpp"
+
 #include <fmt/format.h>
 
 #include <array>
-#include <nlohmann/json.hpp>
-
-#include "base/error.hpp"
-#include "cli/command.hpp"
-#include "profile/store.hpp"
 
 namespace sparkrun::cli {
 namespace {
 
 constexpr auto options = std::to_array<Option>({
-    {"NAME", "", Takes::values, "", "profiles to check; all that are found when left out", Values::profile},
+    {"NAME", "", Takes::values, "", "profiles to check; all that are found when left out",
+     Values::profile},
 });
 
 int run(const Arguments& arguments, Context& context) {
-  const profile::Project project = profile::find_project(context.system.environment, context.directory);
+  const profile::Project project =
+      profile::find_project(context.system.environment, context.directory);
   const profile::Store store{project, context.system.environment};
   std::vector<std::string> names = arguments.values("NAME");
   if (names.empty()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include <nlohmann/json.hpp>
 
+#include "base/json_value.hpp"
 #include "cli/command.hpp"
 #include "profile/store.hpp"
 
@@ -8,10 +8,12 @@ namespace sparkrun::cli {
 namespace {
 
 int run(const Arguments&, Context& context) {
-  const profile::Project project = profile::find_project(context.system.environment, context.directory);
+  const profile::Project project =
+      profile::find_project(context.system.environment, context.directory);
   Json json = Json::array();
   std::vector<std::vector<std::string>> rows = {{"PROFILE", "ORIGIN", "IMAGE", "SUMMARY"}};
-  for (const profile::ListedProfile& listed : profile::Store{project, context.system.environment}.list()) {
+  for (const profile::ListedProfile& listed :
+       profile::Store{project, context.system.environment}.list()) {
     const std::string origin{profile::to_string(listed.origin)};
     json.push_back({{"name", listed.name},
                     {"origin", origin},
@@ -23,14 +25,18 @@ int run(const Arguments&, Context& context) {
     rows.push_back({listed.name, listed.is_shadowed ? origin + " (shadowed)" : origin, listed.image,
                     listed.problem.empty() ? listed.summary : "invalid: " + listed.problem});
   }
-  if (context.output.json) context.output.result_json(json);
-  else context.output.result(render_table(rows));
+  if (context.output.json)
+    context.output.result_json(json);
+  else
+    context.output.result(render_table(rows));
   return 0;
 }
 
 }  // namespace
 
-extern const Command profile_ls_command{
-    .name = "profile ls", .summary = "list the profiles and where they come from", .options = {}, .run = run};
+extern const Command profile_ls_command{.name = "profile ls",
+                                        .summary = "list the profiles and where they come from",
+                                        .options = {},
+                                        .run = run};
 
 }  // namespace sparkrun::cli

@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
-
-#include <array>
-#include <nlohmann/json.hpp>
-
 #include "base/error.hpp"
+#include "base/json_value.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "oci/connect.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
 
 namespace sparkrun::cli {
 namespace {
 
 constexpr auto options = std::to_array<Option>({
-    {"REF", "", Takes::values, "", "image references; `-` reads them from standard input, one a line",
-     Values::any, {}, true},
-    {"--platform", "", Takes::value, "PLATFORM", "print the digest of that platform's build, not the tag's own"},
+    {"REF",
+     "",
+     Takes::values,
+     "",
+     "image references; `-` reads them from standard input, one a line",
+     Values::any,
+     {},
+     true},
+    {"--platform", "", Takes::value, "PLATFORM",
+     "print the digest of that platform's build, not the tag's own"},
     {"--all-platforms", "", Takes::nothing, "", "print the digest of every platform's build too"},
 });
 
@@ -45,7 +52,8 @@ std::vector<std::string> read_references(const Arguments& arguments, Context& co
 
 // Malformed references are answers too: one of them does not keep the others from being asked.
 std::vector<Answer> resolve_all(const std::vector<std::string>& references,
-                                const std::optional<oci::Platform>& platform, oci::Registry& registry) {
+                                const std::optional<oci::Platform>& platform,
+                                oci::Registry& registry) {
   std::vector<Answer> answers;
   std::vector<oci::ResolveRequest> requests;
   std::vector<size_t> places;
@@ -66,7 +74,9 @@ std::vector<Answer> resolve_all(const std::vector<std::string>& references,
   return answers;
 }
 
-std::string_view kind_name(oci::Kind kind) { return kind == oci::Kind::index ? "index" : "manifest"; }
+std::string_view kind_name(oci::Kind kind) {
+  return kind == oci::Kind::index ? "index" : "manifest";
+}
 
 Json answer_json(const Answer& answer) {
   Json json{{"reference", answer.typed}};
@@ -91,10 +101,12 @@ Json answer_json(const Answer& answer) {
 
 std::string answer_text(const Answer& answer, bool lists_platforms) {
   const auto& resolved = std::get<oci::Resolved>(answer.result);
-  std::string text = fmt::format("{}  {}  {}\n", resolved.digest.to_string(), kind_name(resolved.kind), answer.name);
+  std::string text = fmt::format("{}  {}  {}\n", resolved.digest.to_string(),
+                                 kind_name(resolved.kind), answer.name);
   if (!lists_platforms) return text;
   for (const oci::ResolvedPlatform& found : resolved.platforms) {
-    text += fmt::format("{}  manifest  {}  {}\n", found.digest.to_string(), answer.name, found.platform.to_string());
+    text += fmt::format("{}  manifest  {}  {}\n", found.digest.to_string(), answer.name,
+                        found.platform.to_string());
   }
   return text;
 }
@@ -109,12 +121,16 @@ int run(const Arguments& arguments, Context& context) {
   for (const Answer& answer : resolve_all(references, platform, registry)) {
     const auto* const error = std::get_if<Error>(&answer.result);
     if (error == nullptr) {
-      for (const std::string& warning : std::get<oci::Resolved>(answer.result).warnings) context.output.warning(warning);
+      for (const std::string& warning : std::get<oci::Resolved>(answer.result).warnings)
+        context.output.warning(warning);
     }
     if (error != nullptr) code = worse(code, error->exit_code());
-    if (context.output.json) json.push_back(answer_json(answer));
-    else if (error != nullptr) context.output.error(*error);
-    else context.output.result(answer_text(answer, arguments.has("--all-platforms")));
+    if (context.output.json)
+      json.push_back(answer_json(answer));
+    else if (error != nullptr)
+      context.output.error(*error);
+    else
+      context.output.result(answer_text(answer, arguments.has("--all-platforms")));
   }
   if (context.output.json) context.output.result_json(json);
   return static_cast<int>(code);
@@ -127,7 +143,8 @@ extern const Command resolve_command{
     .summary = "ask registries for the digests of references",
     .options = options,
     .run = run,
-    .description = "Prints digest, kind (index or manifest) and expanded name, one reference a line, in the\n"
-                   "order of the arguments. Every digest is computed here over what the registry sent."};
+    .description =
+        "Prints digest, kind (index or manifest) and expanded name, one reference a line, in the\n"
+        "order of the arguments. Every digest is computed here over what the registry sent."};
 
 }  // namespace sparkrun::cli
