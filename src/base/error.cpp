@@ -122,7 +122,7 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
     {"lock.newer", ExitCode::invalid, false, "upgrade sparkrun; the file was not touched",
      "The file was written by a newer sparkrun in a format that this one does not know."},
     {"lock.stale", ExitCode::stale, false,
-     "run `sparkrun lock {profile} --update` to pin what the profile says now",
+     "run `sparkrun lock {profile}` to pin what the profile says now, and review the change",
      "The lock was made for another image or lacks a platform of the profile. It is refused rather "
      "than used for something that it was not made for."},
     {"mount.missing", ExitCode::invalid, false,
@@ -135,14 +135,8 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
     {"preflight.blocked", ExitCode::blocked, false,
      "correct what is named above; `sparkrun run --no-preflight` starts anyway and is recorded",
      "A check that blocks failed: the job would not work on this host, or would work wrongly."},
-    {"preflight.probe_failed", ExitCode::engine, true,
-     "run the printed command by hand to see more; `--no-preflight` starts without the checks",
-     "The short container that looks at the image from inside could not be run, or printed nothing "
-     "that sparkrun could read."},
     {"profile.cycle", ExitCode::invalid, false, "take one `extends` of the chain away",
      "Profiles that extend one another must end somewhere, after eight steps at most."},
-    {"profile.exists", ExitCode::invalid, false, "choose another name",
-     "A file would have been overwritten."},
     {"profile.invalid", ExitCode::invalid, false,
      "correct the lines named above; docs/formats.md lists every key",
      "A profile has unknown keys, values of the wrong type, or is not TOML."},

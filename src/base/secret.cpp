@@ -130,6 +130,20 @@ size_t find_assigned_value(std::string_view word) {
   return std::string_view::npos;
 }
 
+constexpr size_t secret_length_min = 12;
+
+bool is_placeholder(std::string_view value) {
+  constexpr std::array hints =
+      std::to_array<std::string_view>({"your", "xxx", "changeme", "change-me", "example", "dummy",
+                                       "placeholder", "none", "empty", "..."});
+  const std::string lower = to_lower(value);
+  // `<HF_TOKEN>`, `$TOKEN`, a sentence, a path to a key file.
+  return value.find_first_of("< ") != std::string_view::npos || value.starts_with('$') ||
+         value.starts_with('/') || std::ranges::any_of(hints, [&](std::string_view hint) {
+           return lower.find(hint) != std::string::npos;
+         });
+}
+
 }  // namespace
 
 bool is_secret_name(std::string_view name) {
@@ -144,6 +158,19 @@ bool is_secret_name(std::string_view name) {
   return is_key || std::ranges::any_of(words, [](std::string_view word) {
            return std::ranges::find(secret_words, word) != secret_words.end();
          });
+}
+
+bool contains_token(std::string_view text) {
+  for (size_t at = 0; at < text.size(); ++at) {
+    const bool starts_word = at == 0 || !is_alphanumeric(text[at - 1]);
+    if (starts_word && token_length(text.substr(at)) > 0) return true;
+  }
+  return false;
+}
+
+bool is_secret(std::string_view name, std::string_view value) {
+  if (contains_token(value)) return true;
+  return is_secret_name(name) && value.size() >= secret_length_min && !is_placeholder(value);
 }
 
 std::string redact(std::string_view text) {

@@ -26,7 +26,8 @@ std::string make_ulid(TimePoint time, const std::array<uint8_t, 10>& randomness)
 }
 
 bool is_ulid(std::string_view text) {
-  return text.size() == 26 && text.find_first_not_of(alphabet) == std::string_view::npos;
+  return text.size() == 26 && text.front() <= '7' &&
+         text.find_first_not_of(alphabet) == std::string_view::npos;
 }
 
 }  // namespace sparkrun

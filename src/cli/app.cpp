@@ -29,6 +29,7 @@ constexpr auto global_table = std::to_array<Option>({
 // Options before the command's name are moved behind it: `sparkrun --json audit ls`.
 struct Split {
   const Command* command = nullptr;
+  std::string group;               // a first word that only leads to commands: `audit`
   std::vector<std::string> words;  // of the command, global options first
 };
 
@@ -81,6 +82,11 @@ Split split_words(std::span<const std::string> words) {
                   fmt::format("`sparkrun {}` has no command `{}`{}", name, printable(words[at]),
                               did_you_mean(words[at], inner))};
     }
+    if (!inner.empty() && at < words.size()) {
+      split.group = name;
+      split.words.emplace_back("--help");
+      return split;
+    }
     if (!inner.empty()) {
       throw Error{"usage.missing_argument",
                   fmt::format("`sparkrun {}` needs one of: {}", name, join(inner, ", ")),
@@ -113,6 +119,7 @@ void apply_globals(const Arguments& arguments, Output& output, const sys::System
 // understood.
 struct Line {
   const Command* command = nullptr;
+  std::string group;
   Arguments arguments;
 };
 
@@ -123,7 +130,9 @@ int execute(const Line& line, sys::System& system, Output& output) {
     return 0;
   }
   if (arguments.has("--help")) {
-    output.result(line.command != nullptr ? command_help(*line.command) : top_help());
+    output.result(line.command != nullptr ? command_help(*line.command)
+                  : line.group.empty()    ? top_help()
+                                          : group_help(line.group));
     return 0;
   }
   if (line.command == nullptr) {
@@ -151,6 +160,7 @@ void understand(std::span<const std::string> words, Line& line, const sys::Syste
   output.json = std::ranges::find(words, "--json") != words.end();
   const Split split = split_words(words);
   line.command = split.command;
+  line.group = split.group;
   try {
     parse_arguments(split.command != nullptr ? *split.command : top, split.words, line.arguments);
   } catch (const Error&) {

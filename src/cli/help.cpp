@@ -103,6 +103,15 @@ std::string top_help() {
   return text;
 }
 
+std::string group_help(std::string_view first_word) {
+  std::string text = fmt::format("Usage: sparkrun {} COMMAND [options]\n\nCommands:\n", first_word);
+  for (const Command* command : commands()) {
+    const bool is_member = split_once(command->name, ' ').first == first_word;
+    if (is_member && !command->is_hidden) text += two_columns(command->name, command->summary);
+  }
+  return text;
+}
+
 std::string command_help(const Command& command) {
   std::string text = fmt::format("{}\n\nUsage: {}\n", command.summary, usage_line(command));
   if (!command.description.empty()) text += fmt::format("\n{}\n", command.description);

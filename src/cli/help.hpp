@@ -7,8 +7,9 @@
 
 namespace sparkrun::cli {
 
-// All three are made of the command tables, so they cannot tell of an option that does not exist.
+// All are made of the command tables, so they cannot tell of an option that does not exist.
 std::string top_help();
+std::string group_help(std::string_view first_word);  // `audit`: its commands
 std::string command_help(const Command& command);
 std::string man_page();  // roff, section 1
 

@@ -102,7 +102,7 @@ Settings Settings::load(const sys::Environment& environment, const sys::fs::path
   for (const Setting& setting : table) {
     const std::string variable = "SPARKRUN_" + to_upper(setting.key);
     std::optional<std::string> value = environment.get(variable);
-    if (!value) continue;
+    if (!value || value->empty()) continue;  // `SPARKRUN_LOCKED= sparkrun ..` takes a setting back
     if (setting.kind == SettingKind::list) std::ranges::replace(*value, ',', '\n');
     if (const auto fault = find_fault(setting, *value)) {
       throw Error{"config.invalid", fmt::format("{}: {}", variable, *fault)};

@@ -2,8 +2,8 @@
 #include "plan/trust.hpp"
 
 #include "base/error.hpp"
+#include "base/secret.hpp"
 #include "base/text.hpp"
-#include "profile/secrets.hpp"
 #include "profile/values.hpp"
 #include "profile/words.hpp"
 
@@ -233,7 +233,7 @@ class Judge {
     for (size_t at = source.find("${"); at != std::string_view::npos;
          at = source.find("${", at + 2)) {
       const std::string_view name = source.substr(at + 2, source.find('}', at) - at - 2);
-      if (profile::is_secret_name(name)) need("host-env", "mount", name);
+      if (is_secret_name(name)) need("host-env", "mount", name);
     }
   }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "profile/container_reader.hpp"
 
+#include "base/secret.hpp"
 #include "base/text.hpp"
-#include "profile/secrets.hpp"
 #include "profile/values.hpp"
 #include "profile/words.hpp"
 

@@ -2,12 +2,12 @@
 #include "profile/reader.hpp"
 
 #include "base/error.hpp"
+#include "base/secret.hpp"
 #include "base/suggest.hpp"
 #include "base/text.hpp"
 #include "oci/platform.hpp"
 #include "oci/reference.hpp"
 #include "profile/container_reader.hpp"
-#include "profile/secrets.hpp"
 #include "profile/section.hpp"
 #include "profile/values.hpp"
 

@@ -2,9 +2,9 @@
 #include "profile/section.hpp"
 
 #include "base/error.hpp"
+#include "base/secret.hpp"
 #include "base/suggest.hpp"
 #include "base/text.hpp"
-#include "profile/secrets.hpp"
 
 #include <fmt/format.h>
 

@@ -47,6 +47,12 @@ class TemporaryFile {
   FileDescriptor fd_;
 };
 
+void write_in_place(const fs::path& path, std::string_view content) {
+  const FileDescriptor fd{open(path.c_str(), O_WRONLY | O_CLOEXEC)};
+  if (!fd.is_open()) fail("file.unwritable", "write", path, errno);
+  write_all(fd.get(), content, path);
+}
+
 }  // namespace
 
 FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
@@ -94,11 +100,16 @@ void write_file_atomically(const fs::path& path, std::string_view content, mode_
   std::error_code unresolved;
   const fs::path real =
       fs::is_symlink(path, unresolved) ? fs::weakly_canonical(path, unresolved) : path;
-  TemporaryFile temporary{real.empty() ? path : real};
-  write_all(temporary.fd(), content, path);
+  struct stat old {};
+  const bool is_there = stat(real.c_str(), &old) == 0;
+  if (is_there && !S_ISREG(old.st_mode)) return write_in_place(path, content);
+
   const mode_t mask = umask(0);
   umask(mask);
-  if (fchmod(temporary.fd(), mode & ~mask) != 0 || fsync(temporary.fd()) != 0) {
+  TemporaryFile temporary{real};
+  write_all(temporary.fd(), content, path);
+  const mode_t wanted = is_there ? old.st_mode & 07777 : mode & ~mask;
+  if (fchmod(temporary.fd(), wanted) != 0 || fsync(temporary.fd()) != 0) {
     fail("file.unwritable", "write", path, errno);
   }
   temporary.rename_to(real);

@@ -37,7 +37,9 @@ class FileDescriptor {
 std::optional<std::string> read_file(const fs::path& path, size_t bytes_max = file_bytes_max);
 
 // Temporary file in the same folder, fsync, rename, fsync of the folder: a reader sees the old
-// bytes or the new ones, also after a crash. Follows a symbolic link. Throws `file.unwritable`.
+// bytes or the new ones, also after a crash. Follows a symbolic link; a file that is there keeps
+// its mode, a new one gets `mode` less the umask. What is not a regular file (a pipe, /dev/stderr)
+// is simply written to. Throws `file.unwritable`.
 void write_file_atomically(const fs::path& path, std::string_view content, mode_t mode = 0644);
 
 // Writes all of `bytes` or throws `file.unwritable` naming `path`.

@@ -57,6 +57,12 @@ TEST_F(AppTest, ListsTheCommandsOfAGroup) {
             "  code:  usage.missing_argument\n");
 }
 
+TEST_F(AppTest, ExplainsAGroupOfCommands) {
+  EXPECT_EQ(run({"audit", "--help"}), 0);
+  EXPECT_TRUE(out().starts_with("Usage: sparkrun audit COMMAND [options]\n")) << out();
+  EXPECT_NE(out().find("audit verify"), std::string::npos);
+}
+
 TEST_F(AppTest, DoesNotSuggestHiddenCommands) {
   run({"__complet"});
 

@@ -63,7 +63,7 @@ TEST_F(OutputTest, WritesAnErrorAsOneJsonObject) {
   EXPECT_EQ(
       terminal.err,
       R"({"error":{"id":"lock.stale","message":"the lock is stale","while":[],"details":{"profile":"vllm","problems":["image: a"]},)"
-      R"("hint":"run `sparkrun lock vllm --update` to pin what the profile says now","exit_code":3}})"
+      R"("hint":"run `sparkrun lock vllm` to pin what the profile says now, and review the change","exit_code":3}})"
       "\n");
   EXPECT_EQ(terminal.out, "");
 }

@@ -89,6 +89,20 @@ TEST_F(SettingsTest, ReadBooleansAsPeopleWriteThem) {
   }
 }
 
+TEST_F(SettingsTest, TakeAnEmptyVariableAsUnset) {
+  write_user("engine = \"podman\"\nlocked = true\n");
+  for (const char* const variable : {"ENGINE", "LOCKED", "PREFLIGHT", "AUDIT"}) {
+    environment.variables[std::string{"SPARKRUN_"} + variable] = "";
+  }
+
+  const Settings settings = load();
+
+  EXPECT_EQ(settings.text("engine"), "podman");
+  EXPECT_EQ(settings.boolean("locked"), std::optional{true});
+  EXPECT_EQ(settings.boolean("preflight"), std::optional{true});
+  EXPECT_EQ(settings.text("audit"), "required");
+}
+
 TEST_F(SettingsTest, SayWhereAnUnknownKeyStands) {
   write_user("audit = \"off\"\n  enginee = \"docker\"\n");
 

@@ -89,6 +89,26 @@ TEST(WriteFileAtomically, GivesTheModeThatWasAskedFor) {
   EXPECT_EQ(mode_of(folder / "public"), 0644U);
 }
 
+TEST(WriteFileAtomically, KeepsTheModeOfTheFileThatItReplaces) {
+  const TempDir folder;
+  write_file_atomically(folder / "file", "old", 0600);
+  fs::permissions(folder / "file", fs::perms{0664});
+
+  write_file_atomically(folder / "file", "new", 0600);
+
+  EXPECT_EQ(mode_of(folder / "file"), 0664U);
+}
+
+TEST(WriteFileAtomically, WritesToWhatIsNotARegularFileWithoutReplacingIt) {
+  const TempDir folder;
+  fs::create_symlink("/dev/null", folder / "sink");
+
+  write_file_atomically(folder / "sink", "gone");
+
+  EXPECT_TRUE(fs::is_character_file(folder / "sink"));
+  EXPECT_TRUE(fs::is_symlink(folder / "sink"));
+}
+
 TEST(WriteFileAtomically, WritesThroughASymbolicLink) {
   const TempDir folder;
   folder.write("real/file", "old");
