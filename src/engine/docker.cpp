@@ -135,7 +135,7 @@ class Docker final : public Engine {
   }
 
   std::optional<ContainerState> find_container(const std::string& name_or_id) override {
-    const auto json = get("/containers/" + name_or_id + "/json");
+    const auto json = get("/containers/" + name_or_id + "/json", OnSignal::stay);
     if (!json) return std::nullopt;
     const Json& state = member(*json, "State");
     return ContainerState{.id = string_or(*json, "Id"),
@@ -182,7 +182,12 @@ class Docker final : public Engine {
     return facts;
   }
 
-  sys::HttpResponse ask(std::string_view method, const std::string& path, milliseconds timeout) {
+  // What a signal does while the engine is asked. Beside a running job, and when cleaning up after
+  // one, it stays for whoever waits for the job.
+  enum class OnSignal { interrupt, stay };
+
+  sys::HttpResponse ask(std::string_view method, const std::string& path, milliseconds timeout,
+                        OnSignal on_signal) {
     const sys::fs::path socket = docker_socket(system_.environment);
     const sys::Access access = sys::access_to(socket);
     if (access == sys::Access::denied) {
@@ -193,10 +198,12 @@ class Docker final : public Engine {
       throw Error{"engine.unreachable",
                   fmt::format("there is no docker socket at {}", socket.string())};
     }
-    const sys::HttpResponse response = system_.http.send({.method = std::string{method},
-                                                          .url = "http://docker" + path,
-                                                          .unix_socket = socket.string(),
-                                                          .limits = {.total_timeout = timeout}});
+    const sys::HttpResponse response =
+        system_.http.send({.method = std::string{method},
+                           .url = "http://docker" + path,
+                           .unix_socket = socket.string(),
+                           .limits = {.total_timeout = timeout},
+                           .is_interruptible = on_signal == OnSignal::interrupt});
     if (response.fault != sys::HttpFault::none) {
       throw Error{"engine.unreachable", fmt::format("docker does not answer on {}: {}",
                                                     socket.string(), response.fault_text)};
@@ -205,8 +212,8 @@ class Docker final : public Engine {
   }
 
   // Nothing for 404; throws for every other answer than 200.
-  std::optional<Json> get(const std::string& path) {
-    const sys::HttpResponse response = ask("GET", path, answer_timeout);
+  std::optional<Json> get(const std::string& path, OnSignal on_signal = OnSignal::interrupt) {
+    const sys::HttpResponse response = ask("GET", path, answer_timeout, on_signal);
     if (response.status == 404) return std::nullopt;
     const auto json = parse_json(response.body);
     if (response.status != 200 || !json) throw unexpected("GET", path, response);
@@ -215,7 +222,7 @@ class Docker final : public Engine {
 
   // Already stopped (304), gone (404) and on its way out (409) are as good as done.
   void tell(std::string_view method, const std::string& path, milliseconds timeout) {
-    const sys::HttpResponse response = ask(method, path, timeout);
+    const sys::HttpResponse response = ask(method, path, timeout, OnSignal::stay);
     const bool is_done = response.status < 300 || response.status == 304 ||
                          response.status == 404 || response.status == 409;
     if (!is_done) throw unexpected(method, path, response);

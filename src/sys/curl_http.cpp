@@ -90,6 +90,7 @@ class Transfer {
 
   [[nodiscard]] CURL* handle() const { return easy_.get(); }
   [[nodiscard]] HttpConversation& conversation() const { return conversation_; }
+  [[nodiscard]] bool is_interruptible() const { return request_.is_interruptible; }
 
   HttpResponse finish(CURLcode code) {
     long status = 0;
@@ -332,7 +333,10 @@ class CurlHttp::Run {
 
   void wait() {
     curl_waitfd interruption{.fd = signals_.fd(), .events = CURL_WAIT_POLLIN, .revents = 0};
-    check(curl_multi_poll(multi_, &interruption, 1, poll_timeout_ms, nullptr));
+    const bool is_interruptible = std::ranges::all_of(
+        transfers_, [](const auto& entry) { return entry.second->is_interruptible(); });
+    check(
+        curl_multi_poll(multi_, &interruption, is_interruptible ? 1 : 0, poll_timeout_ms, nullptr));
     if (interruption.revents != 0) signals_.throw_if_any();
   }
 

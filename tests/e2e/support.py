@@ -112,7 +112,10 @@ class RigTest(unittest.TestCase):
         finally:
             if process.poll() is None:
                 process.kill()
-            process.communicate()
+            process.wait()
+            # Not communicate(): an engine's client that outlived it would hold the pipes open.
+            for stream in (process.stdout, process.stderr):
+                stream.close()
 
     def docker(self, *words):
         done = subprocess.run(["docker", *words], env=self.environment | self.rig, capture_output=True, text=True,

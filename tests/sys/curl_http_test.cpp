@@ -258,6 +258,18 @@ TEST_F(CurlHttpTest, LeavesOnASignal) {
   }
 }
 
+TEST_F(CurlHttpTest, LeavesASignalToOthersWhenItMayNotBeInterrupted) {
+  const ScriptedServer server{[](const std::string&) {
+    kill(getpid(), SIGTERM);
+    return http_answer(200, "ok");
+  }};
+
+  const HttpResponse response = http_.send({.url = server.url(), .is_interruptible = false});
+
+  EXPECT_EQ(response.body, "ok");
+  ASSERT_TRUE(signals_.take());
+}
+
 // Asks for its URLs one after the other; in between it waits for `go`.
 class Chain final : public HttpConversation {
  public:
