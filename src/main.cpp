@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
                                   .ca_file = environment.get_or("SSL_CERT_FILE", "")}};
     sparkrun::sys::PosixProcesses processes{signals};
     sparkrun::sys::SystemClock clock;
-    sparkrun::sys::StandardTerminal terminal;
+    sparkrun::sys::StandardTerminal terminal{signals};
     sparkrun::sys::System system{http, processes, clock, terminal, std::move(environment)};
     const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
     return sparkrun::cli::run(system, words);

@@ -103,17 +103,6 @@ Head append_locked(const fs::path& folder, const Json& record, TimePoint time) {
   return {tail.record.seq + 1, sha256_hex(line)};
 }
 
-std::vector<fs::path> list_folders(const fs::path& folder) {
-  std::vector<fs::path> folders;
-  std::error_code failure;
-  for (fs::directory_iterator entry{folder, failure}, end; !failure && entry != end;
-       entry.increment(failure)) {
-    if (sys::is_folder(entry->path())) folders.push_back(entry->path());
-  }
-  std::ranges::sort(folders);
-  return folders;
-}
-
 }  // namespace
 
 Head Ledger::append(const Json& record) const {
@@ -161,8 +150,10 @@ fs::path ledger_folder(const fs::path& audit_root, const std::string& host_id, u
 
 std::vector<Ledger> find_ledgers(const fs::path& audit_root, const sys::Clock& clock) {
   std::vector<Ledger> ledgers;
-  for (const fs::path& host : list_folders(audit_root)) {
-    for (const fs::path& user : list_folders(host)) ledgers.emplace_back(user, clock);
+  for (const std::string& host : sys::list_folders(audit_root)) {
+    for (const std::string& user : sys::list_folders(audit_root / host)) {
+      ledgers.emplace_back(audit_root / host / user, clock);
+    }
   }
   return ledgers;
 }

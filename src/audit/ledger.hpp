@@ -54,7 +54,7 @@ class Ledger {
 // AUDIT_ROOT/HOSTID/UID: two hosts that share a home folder never write the same file.
 fs::path ledger_folder(const fs::path& audit_root, const std::string& host_id, uid_t uid);
 
-// All ledgers below `audit_root`, of every host and user, that can be listed; sorted by path.
+// All ledgers below `audit_root`, of every host and user; sorted by path. Throws `file.unreadable`.
 std::vector<Ledger> find_ledgers(const fs::path& audit_root, const sys::Clock& clock);
 
 }  // namespace sparkrun::audit

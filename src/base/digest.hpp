@@ -20,7 +20,6 @@ class Digest {
   [[nodiscard]] bool matches(std::string_view bytes) const;
   [[nodiscard]] const std::string& to_string() const { return text_; }
   [[nodiscard]] std::string hex() const;
-  [[nodiscard]] std::string short_hex() const { return hex().substr(0, 12); }
 
   auto operator<=>(const Digest&) const = default;
 

@@ -42,8 +42,10 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
      "sparkrun met a state that it should never be in. Nothing that you did should cause this."},
     {"config.invalid", ExitCode::invalid, false,
      "correct the file or the variable; `sparkrun config show` prints each value with its origin",
-     "A config file or a SPARKRUN_ variable has a key that does not exist or a value of the wrong "
-     "type. Config is read from /etc/sparkrun/config.toml, then from the user's config.toml, then "
+     "A config file has a key that does not exist, or it or a SPARKRUN_ variable has a value of "
+     "the "
+     "wrong type. Config is read from /etc/sparkrun/config.toml, then from the user's config.toml, "
+     "then "
      "from SPARKRUN_ variables; never from a project folder."},
     {"credentials.invalid", ExitCode::invalid, false,
      "correct the file, or write it anew with `docker login {registry}`",
@@ -85,7 +87,7 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
      "The profile passes a host variable into the container and requires it, and it is not set. "
      "sparkrun stops before it pulls or starts anything."},
     {"explain.unknown", ExitCode::usage, false, "`sparkrun explain` alone lists what there is",
-     "`explain` knows the error ids, the gotchas G1 to G10 that are checked, and `trust`."},
+     "`explain` knows the error ids, the checks (gotchas such as G1), and `trust`."},
     {"file.unreadable", ExitCode::invalid, false, "check the path and its permissions",
      "A file that is needed cannot be read."},
     {"file.unwritable", ExitCode::invalid, false,
@@ -178,7 +180,8 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
     {"registry.not_found", ExitCode::gone, false,
      "check the name; the registry's web page lists its tags",
      "The registry does not have this repository, tag or digest."},
-    {"registry.offline", ExitCode::undetermined, false, "run again without --offline",
+    {"registry.offline", ExitCode::undetermined, false,
+     "run again without --offline (`sparkrun config show` says who else asked for it)",
      "The answer needs the network and `--offline` forbids it."},
     {"registry.platform_missing", ExitCode::no_platform, false,
      "choose one of the platforms that exist, or another image",

@@ -39,6 +39,14 @@ class ArgumentsParser {
     check_required();
   }
 
+  // After a fault: what else the line says of how it wants to be answered (`--json`, `--dry-run`).
+  void take_remaining_switches() {
+    for (; at_ < words_.size() && words_[at_] != "--"; ++at_) {
+      const Option* const option = find(words_[at_]);
+      if (option != nullptr && option->takes == Takes::nothing) take(*option, std::nullopt);
+    }
+  }
+
  private:
   [[noreturn]] void fail(std::string_view id, const std::string& message) const {
     throw Error{id, message, {{"command", std::string{command_.name}}}};
@@ -81,7 +89,7 @@ class ArgumentsParser {
                                              did_you_mean(name, known_names())));
   }
 
-  // `-C dir`, `-Cdir`, `-qv`, `-it`.
+  // `-C dir`, `-Cdir`, `-qv`.
   void take_short(const std::string& word) {
     for (size_t letter = 1; letter < word.size(); ++letter) {
       const std::string name = std::string{"-"} + word[letter];
@@ -191,7 +199,9 @@ class ArgumentsParser {
       }
     }
     if (!command_.takes_engine_flags) return names;
-    for (const profile::Option& flag : profile::options()) names.emplace_back(flag.flag);
+    for (const profile::Option& flag : profile::options()) {
+      if (!flag.key.empty()) names.emplace_back(flag.flag);
+    }
     return names;
   }
 
@@ -217,7 +227,13 @@ std::vector<std::string> Arguments::values(std::string_view name) const {
 }
 
 void parse_arguments(const Command& command, std::span<const std::string> words, Arguments& into) {
-  ArgumentsParser{command, words, into}.parse();
+  ArgumentsParser parser{command, words, into};
+  try {
+    parser.parse();
+  } catch (const Error&) {
+    parser.take_remaining_switches();
+    throw;
+  }
 }
 
 }  // namespace sparkrun::cli

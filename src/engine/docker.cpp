@@ -4,13 +4,16 @@
 #include "base/digest.hpp"
 #include "base/error.hpp"
 #include "base/json_value.hpp"
+#include "base/secret.hpp"
 #include "base/text.hpp"
 #include "base/toml.hpp"
+#include "oci/credentials.hpp"
 #include "sys/files.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <signal.h>
 
 namespace sparkrun::engine {
 namespace {
@@ -55,13 +58,13 @@ std::string toolkit_mode() {
 
 // CDI specifications name what they are for: `kind: nvidia.com/gpu` (CDI SPEC.md).
 bool names_nvidia_gpu(const sys::fs::path& folder) {
-  for (const std::string& name : sys::list_files(folder)) {
-    try {
+  try {
+    for (const std::string& name : sys::list_files(folder)) {
       const std::string text = sys::read_file(folder / name).value_or("");
       if (text.find("nvidia.com/gpu") != std::string::npos) return true;
-    } catch (const Error&) {
-      continue;
     }
+  } catch (const Error&) {
+    // What cannot be read here is not known to be there.
   }
   return false;
 }
@@ -81,9 +84,7 @@ std::string context_host(const sys::fs::path& config_folder, std::string_view co
 std::string docker_host(const sys::Environment& environment) {
   const std::string host = environment.get_or("DOCKER_HOST", "");
   if (!host.empty()) return host;
-  const std::string configured = environment.get_or("DOCKER_CONFIG", "");
-  const sys::fs::path folder =
-      configured.empty() ? environment.home() / ".docker" : sys::fs::path{configured};
+  const sys::fs::path folder = oci::docker_config_path(environment).parent_path();
   std::string context = environment.get_or("DOCKER_CONTEXT", "");
   if (context.empty()) {
     const auto config = parse_json(sys::read_file(folder / "config.json").value_or("{}"));
@@ -253,7 +254,10 @@ class Docker final : public Engine {
       const sys::ProcessEvent event = client->wait(std::nullopt);
       if (event.kind == sys::ProcessEvent::Kind::signal) {
         client->send(event.signal.number);
-        client->wait(seconds{2});
+        if (client->wait(seconds{2}).kind != sys::ProcessEvent::Kind::exited) {
+          client->send(SIGKILL);
+          client->wait(std::nullopt);
+        }
         throw Error{"interrupted", "interrupted while pulling " + reference};
       }
       if (event.kind != sys::ProcessEvent::Kind::exited) continue;
@@ -276,8 +280,8 @@ class Docker final : public Engine {
 sys::fs::path docker_socket(const sys::Environment& environment) {
   const std::string host = docker_host(environment);
   if (!host.starts_with("unix://")) {
-    throw Error{"engine.unsupported",
-                fmt::format("docker at `{}` is not on a local unix socket", printable(host))};
+    throw Error{"engine.unsupported", fmt::format("docker at `{}` is not on a local unix socket",
+                                                  printable(redact(host)))};
   }
   return host.substr(std::string_view{"unix://"}.size());
 }

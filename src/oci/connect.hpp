@@ -8,7 +8,7 @@
 namespace sparkrun::oci {
 
 // A registry client with this user's credentials and settings. Reads docker's config.json; throws
-// `credentials.invalid`.
+// `credentials.invalid` and `file.unreadable`.
 Registry connect(sys::System& system, const config::Settings& settings);
 
 }  // namespace sparkrun::oci

@@ -45,11 +45,6 @@ struct ResolvedMount {
   bool is_from_profile = true;  // false: the caller's, from the command line
 };
 
-struct PassedVariable {
-  std::string name;
-  std::string from;  // profile, host
-};
-
 enum class TtyMode { automatic, always, never };
 
 // What the command line adds to the profile.

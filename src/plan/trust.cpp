@@ -95,7 +95,8 @@ bool is_within_any(const fs::path& path, std::span<const std::string_view> folde
 
 // Plain names of groups of devices: /dev/nvidia0 is one of /dev/nvidia.
 bool is_harmless_device(const std::string& path) {
-  if (path.find('=') != std::string::npos) return true;  // a CDI name, VENDOR/CLASS=DEVICE
+  // A CDI name, VENDOR/CLASS=DEVICE; as a path it could be a link to any device.
+  if (!path.starts_with('/') && path.find('=') != std::string::npos) return true;
   const std::string normal = fs::path{path}.lexically_normal().string();
   return std::ranges::any_of(harmless_devices,
                              [&](std::string_view prefix) { return normal.starts_with(prefix); });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "preflight/facts.hpp"
 
+#include "base/secret.hpp"
 #include "base/text.hpp"
 
 #include <fmt/format.h>
@@ -22,7 +23,7 @@ void take_fact(std::string_view line, ProbeFacts& facts) {
   const auto [key, value] = split_once(line, '=');
   if (key.size() == line.size() || !is_fact_key(key) || facts.values.size() >= probe_facts_max)
     return;
-  facts.values.emplace(key, printable(value.substr(0, probe_value_bytes_max)));
+  facts.values.emplace(key, redact(printable(value.substr(0, probe_value_bytes_max))));
 }
 
 }  // namespace

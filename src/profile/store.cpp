@@ -24,8 +24,17 @@ constexpr size_t extends_files_max = 8;
 constexpr std::string_view embedded_folder = "profiles/";
 constexpr std::string_view suffix = ".toml";
 
+// A folder that may not be looked into is no project of ours.
+std::vector<std::string> list_if_readable(const fs::path& folder) {
+  try {
+    return sys::list_files(folder);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 bool has_lock(const fs::path& folder) {
-  return std::ranges::any_of(sys::list_files(folder / "lockfiles"),
+  return std::ranges::any_of(list_if_readable(folder / "lockfiles"),
                              [](const std::string& name) { return name.ends_with(".lock"); });
 }
 
@@ -39,7 +48,7 @@ bool holds_profile(const fs::path& file) {
 }
 
 bool has_profile(const fs::path& folder) {
-  const auto names = sys::list_files(folder / "profiles");
+  const auto names = list_if_readable(folder / "profiles");
   return std::ranges::any_of(names, [&](const std::string& name) {
     return name.ends_with(suffix) && holds_profile(folder / "profiles" / name);
   });

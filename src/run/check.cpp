@@ -3,6 +3,7 @@
 
 #include "base/embedded.hpp"
 #include "base/error.hpp"
+#include "base/secret.hpp"
 #include "base/text.hpp"
 #include "plan/argv/docker.hpp"
 #include "preflight/facts.hpp"
@@ -25,7 +26,17 @@ struct ProbeOutcome {
 std::string last_lines(std::string_view text) {
   constexpr size_t length_max = 400;
   const std::string_view all = trim(text);
-  return printable(all.size() > length_max ? all.substr(all.size() - length_max) : all);
+  return redact(all.size() > length_max ? all.substr(all.size() - length_max) : all);
+}
+
+// What ends the probe is told elsewhere; that it could not be cleaned up after must not take its
+// place.
+void remove_quietly(engine::Engine& engine, const std::string& name) {
+  try {
+    engine.remove(name);
+  } catch (const Error&) {
+    return;
+  }
 }
 
 // One probe container, which never outlives this function.
@@ -43,10 +54,10 @@ ProbeOutcome probe(const Prepared& prepared, engine::Engine& engine, const std::
   try {
     result = engine.run_captured(argv, script, probe_timeout);
   } catch (const Error&) {
-    engine.remove(name);
+    remove_quietly(engine, name);
     throw;
   }
-  if (result.timed_out) engine.remove(name);
+  if (result.timed_out) remove_quietly(engine, name);
   if (auto facts = preflight::parse_probe_output(result.out, nonce)) return {std::move(facts), ""};
   if (result.timed_out)
     return {{}, fmt::format("the probe did not end within {} s", probe_timeout.count() / 1000)};

@@ -32,9 +32,16 @@ class RunFolder {
   fs::path path_;
 };
 
+// What the job is told that it runs: the digest that the tag stood for, else the one that is run
+// by.
+std::string digest_of(const plan::PinnedImage& image) {
+  if (!image.index.empty()) return image.index;
+  return image.manifest.empty() ? image.run_as.substr(image.run_as.find('@') + 1) : image.manifest;
+}
+
 plan::LaunchExtras launch_extras(const Prepared& prepared, const fs::path& cidfile) {
   const plan::RunPlan& plan = prepared.plan;
-  const std::string digest = plan.image.index.empty() ? plan.image.manifest : plan.image.index;
+  const std::string digest = digest_of(plan.image);
   const std::string name = plan.profile.name.empty() ? "image" : plan.profile.name;
   plan::LaunchExtras extras{.cidfile = cidfile.string()};
   // The end of a ULID is random: two runs in one second have different names.
@@ -79,7 +86,7 @@ Closing launch_recorded(const Prepared& prepared, const EnsuredImage& ensured,
   Closing closing{.run = prepared.id,
                   .ended = launch(prepared.plan, extras, engine, system, on_bound)};
   const Ended& ended = closing.ended;
-  closing.origin = ended.exit == engine_refused && ended.container.empty() ? "engine" : "container";
+  closing.origin = ended.exit == engine_refused ? "engine" : "container";
   recorder.append_or_warn(audit::run_end(
       prepared.id, {.exit = ended.exit,
                     .signal = ended.exit > 128 && ended.exit < 128 + 65 ? ended.exit - 128 : 0,

@@ -17,7 +17,9 @@ namespace sparkrun::run {
 struct Closing {
   std::string run;
   Ended ended;
-  // `container`, or `engine`: docker's client exits with 125 when the engine refused the container.
+  // `container`, or `engine`: docker's client exits with 125 when the engine refused to create or
+  // start the container. (A job that exits with 125 itself cannot be told from that; docker
+  // reserves the code.)
   std::string origin;
 };
 
@@ -28,7 +30,7 @@ Closing launch_recorded(const Prepared& prepared, const EnsuredImage& ensured,
                         const preflight::Report* report, engine::Engine& engine, Recorder& recorder,
                         sys::System& system);
 
-// `run.refused`, with the reason. Never throws: the refusal itself is what the user has to see.
+// `run.refused`, with the reason. Throws no Error: the refusal itself is what the user has to see.
 void record_refusal(const Prepared& prepared, const Error& error,
                     const std::optional<preflight::Report>& report, Recorder& recorder,
                     sys::System& system);

@@ -46,9 +46,14 @@ std::string match_content(const plan::PinnedImage& pinned, const engine::LocalIm
   if (!pinned.manifest.empty() && image.id == pinned.manifest) return "manifest";
   if (!pinned.index.empty() && image.id == pinned.index) return "index";
   if (!pinned.config.empty()) return {};
-  const std::string name = oci::Reference::parse(pinned.reference).name();
+  const oci::Reference reference = oci::Reference::parse(pinned.reference);
+  const std::string name = reference.name();
   if (has_repo_digest(image, name, pinned.index)) return "index";
   if (has_repo_digest(image, name, pinned.manifest)) return "manifest";
+  const bool is_digest_alone =
+      pinned.index.empty() && pinned.manifest.empty() && reference.digest();
+  if (is_digest_alone && has_repo_digest(image, name, reference.digest()->to_string()))
+    return "digest";
   return {};
 }
 
@@ -71,7 +76,6 @@ EnsuredImage find_or_pull(const plan::PinnedImage& pinned, engine::Engine& engin
       throw Error{"engine.failed",
                   fmt::format("docker pulled {} and does not know it now", pinned.run_as)};
     }
-    found->was_pulled = true;
   }
   found->matched_by = match_content(pinned, found->image);
   return *found;
@@ -94,11 +98,10 @@ EnsuredImage ensure_image(const plan::PinnedImage& pinned, engine::Engine& engin
     found = find_or_pull(by_manifest(pinned), engine, is_offline, show_progress);
   }
   if (found.matched_by.empty()) {
-    throw Error{
-        "engine.other_content",
-        fmt::format("the engine's image for {} is {}, not the pinned {}", found.run_as,
-                    found.image.id, pinned.config.empty() ? pinned.manifest : pinned.config),
-        {{"image", found.run_as}}};
+    throw Error{"engine.other_content",
+                fmt::format("the engine's image for {} is {}, not the pinned {}", found.run_as,
+                            found.image.id, pinned.config.empty() ? pinned.run_as : pinned.config),
+                {{"image", found.run_as}}};
   }
   return found;
 }

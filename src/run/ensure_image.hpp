@@ -12,8 +12,8 @@ struct EnsuredImage {
   engine::LocalImage image;
   std::string
       run_as;  // what the engine is to be given: as planned, or an id where it knows no repo digest
-  std::string matched_by;  // config, manifest, index: which of the pinned digests identifies it
-  bool was_pulled = false;
+  std::string matched_by;  // config, manifest, index: which of the pinned digests identifies it;
+                           // digest: nobody said which kind it is
 };
 
 // Second phase: the pinned image is in the engine's store and is the pinned one. Local store first;

@@ -74,10 +74,19 @@ class Job {
 
   void look_for_container() {
     if (!ended_.container.empty()) return;
-    const std::string id{trim(sys::read_file(extras_.cidfile).value_or(""))};
+    const std::string id{trim(read_cidfile())};
     if (id.size() != 64) return;  // absent, or not fully written yet
     ended_.container = id;
     on_bound_(id, find_container());
+  }
+
+  // Nothing may leave this loop while the job runs; without the id the job is stopped by its name.
+  [[nodiscard]] std::string read_cidfile() const {
+    try {
+      return sys::read_file(extras_.cidfile).value_or("");
+    } catch (const Error&) {
+      return {};
+    }
   }
 
   // An engine that fails here must not hide how the job ended: what it does not answer stays

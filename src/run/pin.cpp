@@ -58,7 +58,6 @@ void refuse_if_stale(const lock::StoredLock& stored, const profile::Profile& pro
 PinnedImage from_digest(const oci::Reference& reference, const std::string& platform) {
   return {.reference = reference.to_string(),
           .run_as = reference.with_digest(*reference.digest()).familiar(),
-          .manifest = reference.digest()->to_string(),
           .platform = platform,
           .pin = "digest",
           .pin_note = "the reference names a digest"};

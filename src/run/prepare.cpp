@@ -55,6 +55,13 @@ std::string choose_platform(const Request& request, const profile::Profile& prof
 void check_trust(const plan::RunPlan& plan, const plan::PlanFacts& facts, const Request& request,
                  const config::Settings& settings) {
   std::vector<std::string> allowed = settings.list("allow");
+  for (const std::string& name : request.allow) {
+    if (!plan::is_trust_name(split_once(name, ':').first)) {
+      throw Error{"usage.bad_value",
+                  fmt::format("--allow: there is no trust called `{}`", printable(name)),
+                  {{"command", "explain trust"}}};
+    }
+  }
   allowed.insert(allowed.end(), request.allow.begin(), request.allow.end());
   plan::require_trust(plan::trust_needs(plan, facts), allowed);
 }
@@ -91,6 +98,13 @@ Prepared prepare(const Request& request, const profile::Project& project, sys::S
   const std::string target =
       request.target.empty() ? default_target(settings, store) : request.target;
   const profile::Profile profile = load_target(target, store);
+
+  if (!profile.engine.empty() && profile.engine != "docker") {
+    throw Error{
+        "engine.unsupported",
+        fmt::format("profile `{}` asks for the engine `{}`, and only docker is supported yet",
+                    profile.name, profile.engine)};
+  }
 
   Prepared prepared{.id = make_ulid(system.clock.now(), system.clock.randomness()),
                     .project = project};

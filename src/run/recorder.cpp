@@ -58,7 +58,8 @@ void Recorder::append_or_warn(const Json& record) {
   if (mode_ == "off") return;
   try {
     head_ = ledger_.append(record).to_string();
-  } catch (const Error& error) {
+  } catch (
+      const std::exception& error) {  // whatever it is: beside a running job nothing may be thrown
     warnings_.push_back(std::string{"not recorded: "} + error.what());
   }
 }

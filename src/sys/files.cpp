@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <functional>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -51,6 +52,21 @@ void write_in_place(const fs::path& path, std::string_view content) {
   const FileDescriptor fd{open(path.c_str(), O_WRONLY | O_CLOEXEC)};
   if (!fd.is_open()) fail("file.unwritable", "write", path, errno);
   write_all(fd.get(), content, path);
+}
+
+std::vector<std::string> list(const fs::path& folder,
+                              const std::function<bool(const fs::directory_entry&)>& is_wanted) {
+  std::vector<std::string> names;
+  std::error_code failure;
+  for (fs::directory_iterator entry{folder, failure}, end; !failure && entry != end;
+       entry.increment(failure)) {
+    if (is_wanted(*entry)) names.push_back(entry->path().filename().string());
+  }
+  const bool is_absent =
+      failure == std::errc::no_such_file_or_directory || failure == std::errc::not_a_directory;
+  if (failure && !is_absent) fail("file.unreadable", "list", folder, failure.value());
+  std::ranges::sort(names);
+  return names;
 }
 
 }  // namespace
@@ -133,15 +149,17 @@ void make_directories(const fs::path& path, mode_t mode) {
 }
 
 std::vector<std::string> list_files(const fs::path& folder) {
-  std::vector<std::string> names;
-  std::error_code failure;
-  for (fs::directory_iterator entry{folder, failure}, end; !failure && entry != end;
-       entry.increment(failure)) {
+  return list(folder, [](const fs::directory_entry& entry) {
     std::error_code unknown;
-    if (entry->is_regular_file(unknown)) names.push_back(entry->path().filename().string());
-  }
-  std::ranges::sort(names);
-  return names;
+    return entry.is_regular_file(unknown);
+  });
+}
+
+std::vector<std::string> list_folders(const fs::path& folder) {
+  return list(folder, [](const fs::directory_entry& entry) {
+    std::error_code unknown;
+    return entry.is_directory(unknown);
+  });
 }
 
 Access access_to(const fs::path& path) {

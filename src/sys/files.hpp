@@ -52,8 +52,10 @@ void sync_folder(const fs::path& folder);
 // `file.unwritable`.
 void make_directories(const fs::path& path, mode_t mode);
 
-// Names (not paths) of the regular files in a folder, sorted; empty when there is no such folder.
+// Names (not paths) of the regular files, or of the folders, in a folder, sorted; empty when there
+// is no such folder. Throws `file.unreadable`: what may not be looked at is not the same as empty.
 std::vector<std::string> list_files(const fs::path& folder);
+std::vector<std::string> list_folders(const fs::path& folder);
 
 enum class Access { absent, denied, granted };
 // Whether this process may read and write what is there.

@@ -27,8 +27,9 @@ struct HttpRequest {
   std::string body;
   std::string unix_socket;  // path; empty: over the network
   HttpLimits limits;
-  // False: a signal that arrives meanwhile stays for whoever waits for signals next. For questions that are
-  // asked beside a running job, whose signals are the job's, and for cleaning up after one.
+  // False: a signal that arrives meanwhile stays for whoever waits for signals next. For questions
+  // that are asked beside a running job, whose signals are the job's, and for cleaning up after
+  // one.
   bool is_interruptible = true;
 };
 

@@ -86,9 +86,15 @@ class SpawnSettings {
   posix_spawnattr_t attributes_{};
 };
 
+// Without it nobody would notice the child's end, so a child that has none is not kept.
 FileDescriptor open_pidfd(pid_t pid) {
-  // glibc 2.36 has a wrapper, Debian 12's headers need the call itself for older kernels' sake.
-  return FileDescriptor{static_cast<int>(syscall(SYS_pidfd_open, pid, 0))};
+  // The call itself: glibc has a wrapper only since 2.36.
+  FileDescriptor fd{static_cast<int>(syscall(SYS_pidfd_open, pid, 0))};
+  if (fd.is_open()) return fd;
+  const int failure = errno;
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+  throw Error{"bug", fmt::format("the kernel gives no pidfd: {}", std::strerror(failure))};
 }
 
 void set_exit(int status, int& exit, int& signal) {
@@ -251,6 +257,7 @@ ProcessResult PosixProcesses::run(const ProcessSpec& spec) {
 }
 
 std::unique_ptr<ForegroundProcess> PosixProcesses::start(const ProcessSpec& spec) {
+  signals_.throw_if_any();  // what came before the child exists is not for the child
   pid_t pid = -1;
   SpawnSettings settings;
   if (spec.out_to_err) settings.connect(STDERR_FILENO, STDOUT_FILENO);

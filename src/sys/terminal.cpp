@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -35,7 +36,7 @@ int write_fully(int fd, std::string_view text) {
 
 }  // namespace
 
-StandardTerminal::StandardTerminal() {
+StandardTerminal::StandardTerminal(Signals& signals) : signals_(signals) {
   in_is_terminal = isatty(STDIN_FILENO) == 1;
   out_is_terminal = isatty(STDOUT_FILENO) == 1;
   err_is_terminal = isatty(STDERR_FILENO) == 1;
@@ -56,14 +57,22 @@ void StandardTerminal::write_err(std::string_view text) { write_fully(STDERR_FIL
 std::string StandardTerminal::read_in(size_t bytes_max) {
   std::string content;
   std::array<char, 65536> buffer;
-  while (content.size() < bytes_max) {
-    const ssize_t got =
-        read(STDIN_FILENO, buffer.data(), std::min(buffer.size(), bytes_max - content.size()));
+  std::array<pollfd, 2> watched = {
+      {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = signals_.fd(), .events = POLLIN}}};
+  while (content.size() <= bytes_max) {
+    if (poll(watched.data(), watched.size(), -1) < 0) continue;
+    if (watched[1].revents != 0) signals_.throw_if_any();
+    if (watched[0].revents == 0) continue;
+    const ssize_t got = read(STDIN_FILENO, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
+    if (got < 0) {
+      throw Error{"file.unreadable", std::string{"cannot read standard input: "} + strerror(errno)};
+    }
+    if (got == 0) return content;
     content.append(buffer.data(), static_cast<size_t>(got));
   }
-  return content;
+  throw Error{"file.unreadable",
+              "standard input holds more than " + std::to_string(bytes_max) + " bytes"};
 }
 
 }  // namespace sparkrun::sys

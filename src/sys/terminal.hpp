@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "sys/signals.hpp"
+
 #include <string>
 #include <string_view>
 
@@ -10,10 +12,11 @@ namespace sparkrun::sys {
 class Terminal {
  public:
   virtual ~Terminal() = default;
-  // A closed pipe on `out` is remembered, not an error: `sparkrun audit ls | head`.
+  // A closed pipe on `out` is no error: `sparkrun audit ls | head`.
   virtual void write_out(std::string_view text) = 0;
   virtual void write_err(std::string_view text) = 0;
-  // All of standard input, at most `bytes_max`.
+  // All of standard input. Throws `file.unreadable`, also for more than `bytes_max`, and
+  // `interrupted`.
   virtual std::string read_in(size_t bytes_max) = 0;
 
   bool in_is_terminal = false;
@@ -24,10 +27,13 @@ class Terminal {
 
 class StandardTerminal final : public Terminal {
  public:
-  StandardTerminal();
+  explicit StandardTerminal(Signals& signals);
   void write_out(std::string_view text) override;
   void write_err(std::string_view text) override;
   std::string read_in(size_t bytes_max) override;
+
+ private:
+  Signals& signals_;
 };
 
 }  // namespace sparkrun::sys

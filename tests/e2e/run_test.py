@@ -295,14 +295,15 @@ class Run(RigTest):
         status = self.folder / "status.json"
         cases = [(["job", "sh", "-c", "exit 3"], "container", 3, None),
                  (["nosuch"], "sparkrun", 104, "profile.unknown"),
-                 (["job", "no-such-program"], None, 127, None)]
+                 (["job", "no-such-program"], "container", 127, None),
+                 # The engine makes the container and cannot start it.
+                 (["--no-preflight", "--ulimit", "nofile=1:1", "job", "true"], "engine", 125, None)]
         for words, origin, code, error in cases:
             with self.subTest(words):
                 self.sparkrun("run", "--status-file", str(status), *words, code=code)
                 written = json.loads(status.read_text())
                 self.assertEqual((written["exit"], written["error"]), (code, error))
-                if origin:
-                    self.assertEqual(written["origin"], origin)
+                self.assertEqual(written["origin"], origin)
                 self.assertEqual(stat.S_IMODE(status.stat().st_mode) & 0o600, 0o600)
 
 

@@ -46,7 +46,7 @@ TEST(DockerSocket, IsWhatDockerHostSays) {
 TEST(DockerSocket, IsUnsupportedElsewhere) {
   TestSystem world;
   for (const std::string host :
-       {"tcp://10.0.0.1:2376", "ssh://user@spark", "npipe:////./pipe/docker", "/run/docker.sock"}) {
+       {"tcp://10.0.0.1:2376", "ssh://spark", "npipe:////./pipe/docker", "/run/docker.sock"}) {
     world.set("DOCKER_HOST", host);
 
     const Error error = error_of([&] { docker_socket(world.system.environment); });
@@ -54,6 +54,15 @@ TEST(DockerSocket, IsUnsupportedElsewhere) {
     EXPECT_EQ(error.id(), "engine.unsupported") << host;
     EXPECT_EQ(error.what(), "docker at `" + host + "` is not on a local unix socket");
   }
+}
+
+TEST(DockerSocket, KeepsAPasswordInTheHostToItself) {
+  TestSystem world;
+  world.set("DOCKER_HOST", "ssh://me:hunter2@spark");
+
+  const Error error = error_of([&] { docker_socket(world.system.environment); });
+
+  EXPECT_EQ(std::string{error.what()}.find("hunter2"), std::string::npos) << error.what();
 }
 
 // The client's own store of contexts, with one called `rootless`.

@@ -169,8 +169,14 @@ TEST_F(CloseTest, BlamesTheEngineForAContainerThatItRefused) {
   EXPECT_EQ(launch().origin, "engine");
 }
 
-TEST_F(CloseTest, DoesNotBlameTheEngineForAJobThatExitsWith125) {
+TEST_F(CloseTest, BlamesTheEngineForAContainerThatItMadeAndCouldNotStart) {
   script.first(create_container()).exit(125);
+
+  EXPECT_EQ(launch().origin, "engine");
+}
+
+TEST_F(CloseTest, DoesNotBlameTheEngineForWhatTheJobDid) {
+  script.first(create_container()).exit(126);
 
   EXPECT_EQ(launch().origin, "container");
 }

@@ -57,6 +57,8 @@ int run(const Arguments& arguments, Context& context) {
       context.output.result(fmt::format("{}: {} records, head {}, {}\n", ledger.folder().string(),
                                         result.records, head.empty() ? "(none)" : head,
                                         faults.empty() ? "intact" : "BROKEN"));
+      if (result.has_torn_tail)
+        context.output.note("the last line is not whole: a crash, or it is being written now");
     }
     problems.insert(problems.end(), faults.begin(), faults.end());
   }

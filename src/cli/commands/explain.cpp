@@ -53,9 +53,10 @@ std::string check_text(const preflight::Check& check) {
 std::string error_text(const ErrorKind& kind) {
   std::string text = fmt::format("{}\n\n{}\n\n", kind.id, kind.explanation);
   if (!kind.hint.empty()) text += fmt::format("What to do: {}\n", kind.hint);
-  return text + fmt::format("Exit code: {} ({})\nWorth a retry: {}\n",
-                            static_cast<int>(kind.exit_code), "a real `run` adds 100",
-                            kind.retry ? "yes" : "no");
+  const std::string_view moved =
+      kind.exit_code == ExitCode::interrupted ? "" : " (a real `run` adds 100)";
+  return text + fmt::format("Exit code: {}{}\nWorth a retry: {}\n",
+                            static_cast<int>(kind.exit_code), moved, kind.retry ? "yes" : "no");
 }
 
 int run(const Arguments& arguments, Context& context) {

@@ -32,6 +32,7 @@ struct Target {
   profile::Profile profile;
   fs::path path;
   std::optional<lock::StoredLock> stored;
+  fs::path adopted_as;  // where a built-in profile is copied to; empty: it is not
 };
 
 std::vector<std::string> names_of(const Arguments& arguments, const profile::Store& store) {
@@ -49,22 +50,25 @@ std::vector<std::string> names_of(const Arguments& arguments, const profile::Sto
 }
 
 // Locking a built-in profile in a project brings the profile and its shipped lock into the project,
-// so that both are reviewed together. Without `writes` only the place is computed.
-void adopt(Target& target, const profile::Project& project, bool writes, Output& output) {
+// so that both are reviewed together. Here only where it will stand.
+void place_in_project(Target& target, const profile::Project& project) {
   if (target.profile.origin != profile::Origin::built_in || !project.is_project) return;
-  const fs::path file = project.root / "profiles" / (target.profile.name + ".toml");
+  target.adopted_as = project.root / "profiles" / (target.profile.name + ".toml");
   target.path = project.root / "lockfiles" / (target.profile.name + ".lock");
   if (const auto text = sys::read_file(target.path)) {
     target.stored = lock::StoredLock{lock::Lockfile::parse(*text, target.path.string()),
                                      target.path.string(), ""};
   }
-  if (!writes) return;
-  sys::make_directories(file.parent_path(), 0755);
+}
+
+void adopt(const Target& target, Output& output) {
+  if (target.adopted_as.empty()) return;
+  sys::make_directories(target.adopted_as.parent_path(), 0755);
   sys::write_file_atomically(
-      file, embedded_file("profiles/" + target.profile.name + ".toml").value_or(""));
-  output.note(
-      fmt::format("copied the built-in profile `{}` to {}", target.profile.name, file.string()));
+      target.adopted_as, embedded_file("profiles/" + target.profile.name + ".toml").value_or(""));
   if (target.stored) lock::write_lock(target.path, target.stored->lock);
+  output.note(fmt::format("copied the built-in profile `{}` to {}", target.profile.name,
+                          target.adopted_as.string()));
 }
 
 int check(const std::vector<Target>& targets, Output& output) {
@@ -119,13 +123,13 @@ void report(const Target& target, const lock::Lockfile& lock, std::string_view a
 }
 
 std::vector<Target> find_targets(const Arguments& arguments, const profile::Project& project,
-                                 const profile::Store& store, bool writes, Output& output) {
+                                 const profile::Store& store) {
   std::vector<Target> targets;
   for (const std::string& name : names_of(arguments, store)) {
     Target target{.profile = store.load(name), .path = {}, .stored = {}};
     target.path = store.lock_path(target.profile).value();
     target.stored = lock::find_lock(target.profile, target.path);
-    adopt(target, project, writes, output);
+    place_in_project(target, project);
     targets.push_back(std::move(target));
   }
   return targets;
@@ -156,11 +160,13 @@ int run(const Arguments& arguments, Context& context) {
       profile::find_project(context.system.environment, context.directory);
   const profile::Store store{project, context.system.environment};
   const bool is_dry = arguments.has("--dry-run"), is_check = arguments.has("--check");
-  const std::vector<Target> targets =
-      find_targets(arguments, project, store, !is_dry && !is_check, context.output);
+  const std::vector<Target> targets = find_targets(arguments, project, store);
   if (is_check) return check(targets, context.output);
 
   const std::vector<lock::PinRequest> requests = to_requests(targets, arguments);
+  if (!is_dry) {
+    for (const Target& target : targets) adopt(target, context.output);
+  }
   oci::Registry registry = oci::connect(context.system, context.settings);
   const std::vector<lock::PinResult> results = lock::resolve_pins(requests, registry);
   ExitCode code = ExitCode::ok;
