@@ -2,7 +2,7 @@
 """What the end-to-end tests share: the real binary, the rig's real registry and engine, a home of their own.
 
 A rig that is down is a failure, never a skip. Run one file by hand with the rig up:
-`SPARKRUN_BINARY=build/dev/sparkrun /usr/bin/python3 -m unittest tests/e2e/run_test.py -v`
+`SPARKRUN_BINARY=build/dev/sparkrun /usr/bin/python3 tests/e2e/run_test.py -v`
 """
 
 import contextlib
