@@ -5,10 +5,25 @@
 
 #include <cstdio>
 #include <exception>
+#include <fcntl.h>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
+namespace {
+
+// A descriptor below 3 that the caller closed would be given to the first file or socket that is
+// opened, and a child would take that for its standard stream.
+void fill_closed_streams() {
+  int fd = 0;
+  while (fd >= 0 && fd <= STDERR_FILENO) fd = open("/dev/null", O_RDWR);
+  if (fd >= 0) close(fd);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+  fill_closed_streams();
   try {
     sparkrun::sys::Environment environment = sparkrun::sys::Environment::of_this_process();
     sparkrun::sys::Signals signals;

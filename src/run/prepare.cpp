@@ -134,7 +134,14 @@ Prepared prepare(const Request& request, const profile::Project& project, sys::S
       plan::make_plan(profile, pin.image,
                       plan::choose_gpu_access(plan::requested_gpu(profile, request.options), facts),
                       request.options, surroundings);
-  if (!request.is_dry_run) check_trust(prepared.plan, surroundings, request, settings);
+  try {
+    check_trust(prepared.plan, surroundings, request, settings);
+  } catch (const Error& error) {
+    if (!request.is_dry_run || error.id() != "trust.not_allowed") throw;
+    for (const std::string& problem : error.problems()) {
+      prepared.plan.warnings.push_back("a real run needs to be allowed: " + problem);
+    }
+  }
   return prepared;
 }
 

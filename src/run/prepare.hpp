@@ -25,7 +25,7 @@ struct Request {
   std::optional<bool> locked;      // --locked, --no-locked
   bool latest = false;             // resolve the tag anew
   std::vector<std::string> allow;  // trust names
-  bool is_dry_run = false;         // nothing is created, remembered or refused for trust
+  bool is_dry_run = false;         // nothing is created or remembered; missing trust is a warning
 };
 
 // The result of the first phase: everything that is known before the engine's store is touched.

@@ -86,10 +86,19 @@ void FileDescriptor::close() {
 }
 
 std::optional<std::string> read_file(const fs::path& path, size_t bytes_max) {
-  const FileDescriptor fd{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  // Without O_NONBLOCK the open of a FIFO would wait for a writer, deaf to signals.
+  const FileDescriptor fd{open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (!fd.is_open()) {
     if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
     fail("file.unreadable", "read", path, errno);
+  }
+  struct stat status {};
+  if (fstat(fd.get(), &status) != 0) fail("file.unreadable", "read", path, errno);
+  if (S_ISDIR(status.st_mode)) fail("file.unreadable", "read", path, EISDIR);
+  if (!S_ISREG(status.st_mode)) {
+    throw Error{"file.unreadable",
+                fmt::format("cannot read {}: not a regular file", path.string()),
+                {{"path", path.string()}}};
   }
   std::string content;
   std::array<char, 65536> buffer;

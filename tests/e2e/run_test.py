@@ -209,6 +209,14 @@ class Run(RigTest):
 
         self.assertIn("through\n", result.out)
 
+    def test_closed_streams_are_not_taken_by_something_else(self):
+        script = f"{shlex.quote(str(BINARY))} run --quiet --status-file end.json job sh -c 'echo hi; exit 4' <&- >&- 2>&-"
+
+        done = subprocess.run(["sh", "-c", script], cwd=self.project, env=self.environment, timeout=60, check=False)
+
+        self.assertEqual(done.returncode, 4)
+        self.assertEqual(json.loads((self.project / "end.json").read_text())["origin"], "container")
+
     # Refusals: own error, own code (100 + code), recorded, nothing started.
 
     def refuse(self, error, code, *words, **options):
@@ -282,6 +290,8 @@ class Run(RigTest):
 
         error = self.refuse("trust.not_allowed", 104, "greedy", "true")
         self.assertIn("--allow host-pid", error["hint"])
+        planned = self.sparkrun("run", "--dry-run", "--json", "greedy", "true").json
+        self.assertTrue(any("host-pid" in warning for warning in planned["warnings"]), planned)
         self.sparkrun("run", "--allow", "host-pid", "greedy", "true")
 
     def test_a_ledger_that_cannot_be_written_stops_the_run(self):

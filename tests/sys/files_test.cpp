@@ -59,6 +59,19 @@ TEST(ReadFile, RefusesAFolder) {
   EXPECT_EQ(error_of([&] { read_file(folder.path()); }), "file.unreadable");
 }
 
+TEST(ReadFile, RefusesAPipeAtOnce) {
+  const TempDir folder;
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+
+  try {
+    read_file(folder / "pipe");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.id(), "file.unreadable");
+    EXPECT_TRUE(std::string{error.what()}.ends_with("not a regular file")) << error.what();
+  }
+}
+
 TEST(ReadFile, RefusesMoreThanItsLimit) {
   const TempDir folder;
   const fs::path file = folder.write("a", "12345");

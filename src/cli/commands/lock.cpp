@@ -2,6 +2,7 @@
 #include "base/embedded.hpp"
 #include "base/error.hpp"
 #include "base/json_value.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
 #include "lock/resolver.hpp"
 #include "lock/store.hpp"
@@ -118,7 +119,8 @@ void report(const Target& target, const lock::Lockfile& lock, std::string_view a
                     {"kind", lock.index ? "index" : "manifest"}});
   } else {
     output.result(fmt::format("{}: {} {} ({} {})\n", target.profile.name, action,
-                              target.path.string(), lock.index ? "index" : "manifest", digest));
+                              printable(target.path.string()), lock.index ? "index" : "manifest",
+                              digest));
   }
 }
 
