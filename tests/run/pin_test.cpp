@@ -114,7 +114,8 @@ TEST_F(PinTest, IsRefusedWithEveryReasonWhenTheLockIsStale) {
   EXPECT_EQ(error.id(), "lock.stale");
   EXPECT_EQ(error.what(), "the lock of profile `app` is stale (" +
                               (world.work() / "lockfiles/app.lock").string() + ")");
-  EXPECT_EQ(error.hint(), "run `sparkrun lock app` to pin what the profile says now, and review the change");
+  EXPECT_EQ(error.hint(),
+            "run `sparkrun lock app` to pin what the profile says now, and review the change");
   EXPECT_EQ(error.problems(),
             (std::vector<std::string>{
                 "image: the profile says reg.test/app:1, the lock was made for reg.test/app:0",
