@@ -50,6 +50,8 @@ TEST(Trust, IsNeededForKeys) {
       {"[container]\ncap_add = ['all']", "sys-admin container.cap_add all"},
       {"[container]\ndevice = ['/dev/infiniband', '/dev/nvidia0', 'nvidia.com/gpu=all']", ""},
       {"[container]\ndevice = ['/dev/sda']", "raw-device container.device /dev/sda"},
+      {"[container]\ndevice = ['/repo/a=b:/dev/x']",
+       "raw-device container.device /repo/a=b:/dev/x"},
       {"[container]\ndevice = ['dev/sda']", "raw-device container.device dev/sda"},
       {"[container]\ndevice = ['/dev/dri/../mem:/dev/dri']",
        "raw-device container.device /dev/dri/../mem:/dev/dri"},

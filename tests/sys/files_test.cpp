@@ -197,6 +197,14 @@ TEST(ListFiles, NamesRegularFilesInOrder) {
   EXPECT_TRUE(list_files(folder / "absent").empty());
 }
 
+TEST(ListFiles, DoesNotTakeWhatItCannotReadForEmpty) {
+  const TempDir folder;
+  const fs::path unreadable = folder / std::string(300, 'x');  // ENAMETOOLONG, also for root
+
+  EXPECT_THROW(list_files(unreadable), Error);
+  EXPECT_THROW(list_folders(unreadable), Error);
+}
+
 TEST(RemoveFile, IsFineWithoutOne) {
   const TempDir folder;
   const fs::path file = folder.write("a", "");
