@@ -66,6 +66,8 @@ void check_trust(const plan::RunPlan& plan, const plan::PlanFacts& facts, const 
   plan::require_trust(plan::trust_needs(plan, facts), allowed);
 }
 
+}  // namespace
+
 plan::PlanFacts plan_facts(const sys::System& system, const profile::Project& project) {
   return {.project_root = project.root,
           .working_directory = system.environment.working_directory,
@@ -75,8 +77,6 @@ plan::PlanFacts plan_facts(const sys::System& system, const profile::Project& pr
           .in_is_terminal = system.terminal.in_is_terminal,
           .out_is_terminal = system.terminal.out_is_terminal};
 }
-
-}  // namespace
 
 bool is_image(std::string_view target) {
   return target.find_first_of("/:@") != std::string_view::npos;

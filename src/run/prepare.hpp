@@ -40,6 +40,9 @@ struct Prepared {
   std::vector<std::string> notes;  // for people: where the pin came from, what to do next
 };
 
+// What a plan needs to know of the surroundings, read off the system.
+plan::PlanFacts plan_facts(const sys::System& system, const profile::Project& project);
+
 // Whether an argument of `run` names an image rather than a profile.
 bool is_image(std::string_view target);
 

@@ -6,6 +6,7 @@
 #include "plan/gpu_access.hpp"
 #include "plan/planner.hpp"
 #include "profile/store.hpp"
+#include "run/prepare.hpp"
 
 #include <fmt/format.h>
 
@@ -73,14 +74,8 @@ void add_lines(const std::string& key, const Json& value, std::string& text) {
 // the project that it is in. Mount sources count as there and passed variables as set.
 std::vector<std::string> argv_of(const profile::Profile& profile, const profile::Project& project,
                                  const sys::System& system) {
-  plan::PlanFacts facts{.project_root = project.root,
-                        .working_directory = system.environment.working_directory,
-                        .home = system.environment.home(),
-                        .variables = system.environment.variables,
-                        .in_is_usable = system.terminal.in_is_usable,
-                        .in_is_terminal = system.terminal.in_is_terminal,
-                        .out_is_terminal = system.terminal.out_is_terminal,
-                        .path_exists = [](const plan::fs::path&) { return true; }};
+  plan::PlanFacts facts = run::plan_facts(system, project);
+  facts.path_exists = [](const plan::fs::path&) { return true; };
   for (const profile::HostVariable& variable : profile.env_from_host)
     facts.variables.emplace(variable.name, "");
   const plan::PinnedImage image{.reference = profile.image, .run_as = profile.image};
