@@ -64,8 +64,7 @@ prepare_packages() {
   # The client moved out of docker.io into a package of its own in Debian 13.
   apt-cache show --no-all-versions docker-cli >/dev/null 2>&1 && client=(docker-cli)
   stop_engine
-  stop registry 10
-  stop registry-tls 10
+  stop_registries
   unpack engine all docker.io "${client[@]}" containerd runc tini docker-registry
   python=$(apt-cache depends --important python3-minimal | sed -n 's/.*Depends: \(python3\.[0-9]*\)-minimal$/\1/p' | head -n 1)
   unpack content each busybox-static bash "$(known_package libtinfo6)" libc6 libc-bin \

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: MIT
 """A small client for the rig's registries: fills them, moves and deletes tags.
 
-    registry.py URL ping
-    registry.py URL push LAYOUT
+    registry.py URL ping [PATH]
+    registry.py URL push LAYOUT [REPOSITORY:TAG=OTHER:TAG]...     # the layout's images, some under another name too
     registry.py URL tag REPOSITORY TAG_OR_DIGEST NEW_TAG
     registry.py URL delete REPOSITORY DIGEST
 
-Of an https URL the certificate is checked against the file in RIG_CA, and RIG_USER and RIG_PASSWORD are sent.
+Of an https URL the certificate is checked against the file in RIG_CA, and RIG_USER and RIG_PASSWORD are sent; where the
+registry names a token server, to that.
 """
 
 import base64
@@ -16,6 +17,7 @@ import http.client
 import json
 import os
 import pathlib
+import re
 import ssl
 import sys
 import urllib.parse
@@ -33,29 +35,54 @@ class Refused(Exception):
     """The registry answered something else than what was asked for."""
 
 
+def connect(url: str) -> http.client.HTTPConnection:
+    """http.client knows no proxies, which is right for a loopback address."""
+    address = urllib.parse.urlsplit(url)
+    if address.scheme == "http":
+        return http.client.HTTPConnection(address.netloc, timeout=TIMEOUT_S)
+    trust = ssl.create_default_context(cafile=os.environ["RIG_CA"])
+    return http.client.HTTPSConnection(address.netloc, timeout=TIMEOUT_S, context=trust)
+
+
 class Registry:
     def __init__(self, url: str):
-        address = urllib.parse.urlsplit(url)
         self.url = url
+        self.connection = connect(url)
+        self.token_server = None
         self.headers = {}
-        # http.client knows no proxies, which is right for a loopback address.
-        if address.scheme == "https":
-            trust = ssl.create_default_context(cafile=os.environ["RIG_CA"])
-            self.connection = http.client.HTTPSConnection(address.netloc, timeout=TIMEOUT_S, context=trust)
+        if url.startswith("https:"):
             login = f"{os.environ['RIG_USER']}:{os.environ['RIG_PASSWORD']}".encode()
-            self.headers["Authorization"] = "Basic " + base64.b64encode(login).decode()
-        else:
-            self.connection = http.client.HTTPConnection(address.netloc, timeout=TIMEOUT_S)
+            self.login = {"Authorization": "Basic " + base64.b64encode(login).decode()}
+            self.headers |= self.login
+
+    def send(self, method: str, path: str, body: bytes, headers: dict):
+        self.connection.request(method, path, body, self.headers | headers)
+        answer = self.connection.getresponse()
+        return answer, answer.read()
 
     def request(self, method: str, path: str, wanted: tuple[int, ...], body: bytes = b"", **headers):
         """Gives (status, headers, body) of an answer whose status is one of `wanted`."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        self.connection.request(method, path, body, self.headers | named)
-        answer = self.connection.getresponse()
-        data = answer.read()
+        answer, data = self.send(method, path, body, named)
+        challenge = answer.headers.get("WWW-Authenticate", "")
+        if answer.status == 401 and challenge.startswith("Bearer "):
+            # The last token serves until one for another repository is asked for.
+            self.headers["Authorization"] = "Bearer " + self.token(dict(re.findall(r'(\w+)="([^"]*)"', challenge)))
+            answer, data = self.send(method, path, body, named)
         if answer.status not in wanted:
             raise Refused(f"{method} {self.url}{path}: HTTP {answer.status} {data.decode(errors='replace')[:500]}")
         return answer.status, answer.headers, data
+
+    def token(self, challenge: dict[str, str]) -> str:
+        self.token_server = self.token_server or connect(challenge["realm"])
+        asked = [("service", challenge["service"]), *(("scope", one) for one in challenge.get("scope", "").split())]
+        path = f"{urllib.parse.urlsplit(challenge['realm']).path}?{urllib.parse.urlencode(asked)}"
+        self.token_server.request("GET", path, headers=self.login)
+        answer = self.token_server.getresponse()
+        data = answer.read()
+        if answer.status != 200:
+            raise Refused(f"GET {challenge['realm']}: HTTP {answer.status} {data.decode(errors='replace')[:500]}")
+        return json.loads(data)["token"]
 
     def manifest_digest(self, repository: str, reference: str) -> str | None:
         status, headers, _ = self.request(
@@ -91,9 +118,14 @@ class Push:
     def read(self, digest: str) -> bytes:
         return (self.layout / "blobs" / digest.replace(":", "/")).read_bytes()
 
-    def all(self) -> None:
-        for entry in json.loads((self.layout / "index.json").read_bytes())["manifests"]:
-            repository, tag = entry["annotations"]["org.opencontainers.image.ref.name"].rsplit(":", 1)
+    def all(self, other_names: dict[str, str]) -> None:
+        entry_of = {
+            entry["annotations"]["org.opencontainers.image.ref.name"]: entry
+            for entry in json.loads((self.layout / "index.json").read_bytes())["manifests"]
+        }
+        entry_of |= {other: entry_of[name] for name, other in other_names.items()}
+        for name, entry in entry_of.items():
+            repository, tag = name.rsplit(":", 1)
             self.manifest(repository, entry)
             if self.registry.manifest_digest(repository, tag) != entry["digest"]:
                 self.registry.put_manifest(repository, tag, self.read(entry["digest"]), entry["mediaType"])
@@ -139,10 +171,10 @@ def delete(registry: Registry, repository: str, digest: str) -> None:
 def main(url: str, command: str, *arguments: str) -> None:
     registry = Registry(url)
     match command, arguments:
-        case "ping", ():
-            registry.request("GET", "/v2/", (200,))
-        case "push", (layout,):
-            Push(registry, pathlib.Path(layout)).all()
+        case "ping", (*path,):
+            registry.request("GET", *path or ["/v2/"], (200,))
+        case "push", (layout, *other_names):
+            Push(registry, pathlib.Path(layout)).all(dict(pair.split("=") for pair in other_names))
         case "tag", (repository, source, new_tag):
             tag(registry, repository, source, new_tag)
         case "delete", (repository, digest):
