@@ -27,9 +27,7 @@ int main(int argc, char** argv) {
   try {
     sparkrun::sys::Environment environment = sparkrun::sys::Environment::of_this_process();
     sparkrun::sys::Signals signals;
-    sparkrun::sys::CurlHttp http{signals,
-                                 {.user_agent = "sparkrun/" SPARKRUN_VERSION,
-                                  .ca_file = environment.get_or("SSL_CERT_FILE", "")}};
+    sparkrun::sys::CurlHttp http{signals, "sparkrun/" SPARKRUN_VERSION};
     sparkrun::sys::PosixProcesses processes{signals};
     sparkrun::sys::SystemClock clock;
     sparkrun::sys::StandardTerminal terminal{signals};

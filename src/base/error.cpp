@@ -40,6 +40,11 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
     {"bug", ExitCode::bug, false,
      "please report this, with the command that you ran and the output of `sparkrun --version`",
      "sparkrun met a state that it should never be in. Nothing that you did should cause this."},
+    {"certificates.invalid", ExitCode::invalid, false,
+     "put the key beside the certificate, or rename a CA to end in .crt",
+     "A folder certs.d/HOST:PORT of docker or podman holds CAs in *.crt, and a client's "
+     "certificate in "
+     "NAME.cert with its key in NAME.key."},
     {"config.invalid", ExitCode::invalid, false,
      "correct the file or the variable; `sparkrun config show` prints each value with its origin",
      "A config file has a key that does not exist, or it or a SPARKRUN_ variable has a value of "
@@ -47,9 +52,16 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
      "wrong type. Config is read from /etc/sparkrun/config.toml, then from the user's config.toml, "
      "then "
      "from SPARKRUN_ variables; never from a project folder."},
+    {"credentials.helper_failed", ExitCode::undetermined, false,
+     "try it by hand: `echo {registry} | {helper} get`; or take it out of docker's config.json",
+     "A credential helper that docker's or podman's configuration names for the registry is "
+     "missing, "
+     "failed, or did not answer in time. `credentials not found` would have meant: no login."},
     {"credentials.invalid", ExitCode::invalid, false,
      "correct the file, or write it anew with `docker login {registry}`",
-     "The docker config.json that should hold the registry's credentials cannot be understood."},
+     "The file that should hold the registry's credentials (docker's config.json, podman's "
+     "auth.json, "
+     "or the text of DOCKER_AUTH_CONFIG) cannot be understood."},
     {"digest.malformed", ExitCode::usage, false,
      "write `sha256:` and 64 lower-case hex digits, or `sha512:` and 128",
      "A digest is an algorithm, a colon and lower-case hex of exactly the right length (OCI "
@@ -160,7 +172,7 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
     {"registry.credentials_refused", ExitCode::undetermined, false,
      "run `docker login {registry}` again; for nvcr.io the user is literally `$oauthtoken` and the "
      "password is your NGC API key",
-     "The registry refused the credentials that docker's config.json holds for it."},
+     "The registry refused the login that docker's or podman's configuration holds for it."},
     {"registry.denied", ExitCode::undetermined, false,
      "ask for access to the repository, or check its name",
      "The registry knows who asks and does not allow it."},
@@ -192,8 +204,9 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
     {"registry.timeout", ExitCode::undetermined, true, "try again; check the network and the proxy",
      "The registry did not answer in time."},
     {"registry.tls", ExitCode::undetermined, false,
-     "name the registry's CA in SSL_CERT_FILE; for a registry without TLS list it under "
-     "`plain_http` in your config",
+     "name the registry's CA with --cacert, or put it in "
+     "~/.config/containers/certs.d/{registry}/ca.crt; "
+     "list a registry without TLS under `plain_http` in your config",
      "No trustworthy TLS connection to the registry could be made."},
     {"registry.unreachable", ExitCode::undetermined, true,
      "check the host name, the network and the proxy variables",

@@ -15,18 +15,29 @@
 namespace sparkrun::config {
 namespace {
 
+constexpr long long number_max = 3600;
+
 constexpr auto table = std::to_array<Setting>({
     {"allow", SettingKind::list, "", "", "trust names that project profiles may use"},
     {"audit", SettingKind::text, "required|best-effort|off", "required",
      "whether a run may start without a record"},
     {"audit_dir", SettingKind::text, "", "", "where the ledger lives, if not in the state folder"},
+    {"cacert", SettingKind::text, "", "", "PEM file of CAs that registries may be signed by, too"},
+    {"connect_timeout", SettingKind::number, "", "10",
+     "seconds until a registry must be connected"},
     {"engine", SettingKind::text, "docker|podman", "docker", "the container engine"},
+    {"first_byte_timeout", SettingKind::number, "", "15", "seconds that a registry may be silent"},
+    {"hub_mirrors", SettingKind::list, "", "",
+     "URLs of mirrors that are asked before Docker Hub, in this order"},
     {"locked", SettingKind::boolean, "", "", "run only what a current lockfile pins"},
     {"offline", SettingKind::boolean, "", "false", "send no packet to a registry"},
     {"plain_http", SettingKind::list, "", "",
      "registries (HOST[:PORT]) that are asked without TLS"},
     {"preflight", SettingKind::boolean, "", "true", "check the image and the host before a run"},
     {"profile", SettingKind::text, "", "", "what `sparkrun run` alone starts"},
+    {"reference_timeout", SettingKind::number, "", "55",
+     "seconds for all that is asked for one reference, tries and waits included"},
+    {"request_timeout", SettingKind::number, "", "30", "seconds for one request to a registry"},
     {"status_file", SettingKind::text, "", "", "file that a run's end is written to, as JSON"},
 });
 
@@ -48,6 +59,8 @@ std::string_view describe(SettingKind kind) {
       return "true or false";
     case SettingKind::list:
       return "an array of strings";
+    case SettingKind::number:
+      return "a whole number from 1 to 3600";
     case SettingKind::text:
       break;
   }
@@ -64,11 +77,36 @@ std::optional<bool> parse_boolean(std::string_view text) {
   return std::nullopt;
 }
 
+// A mirror is a host: registries live at the root of one.
+std::optional<std::string> find_mirror_fault(const std::string& urls) {
+  for (std::string_view url : split(urls, '\n')) {
+    const std::string typed = printable(trim(url));
+    url = trim(url);
+    if (url.empty()) continue;
+    const size_t scheme = url.starts_with("https://") ? 8 : url.starts_with("http://") ? 7 : 0;
+    if (url.ends_with('/')) url.remove_suffix(1);
+    const bool is_host = scheme != 0 && url.size() > scheme &&
+                         url.find_first_of("/?#@ ", scheme) == std::string_view::npos;
+    if (!is_host) {
+      return fmt::format("`hub_mirrors` holds URLs such as https://mirror.example, not `{}`",
+                         typed);
+    }
+  }
+  return std::nullopt;
+}
+
 // What is wrong with a value, or nothing.
 std::optional<std::string> find_fault(const Setting& setting, const std::string& value) {
   if (setting.kind == SettingKind::boolean && !parse_boolean(value)) {
     return fmt::format("`{}` must be true or false, not `{}`", setting.key, printable(value));
   }
+  if (setting.kind == SettingKind::number) {
+    const long long number = parse_number(value).value_or(0);
+    if (number >= 1 && number <= number_max) return std::nullopt;
+    return fmt::format("`{}` must be {}, not `{}`", setting.key, describe(setting.kind),
+                       printable(value));
+  }
+  if (setting.key == "hub_mirrors") return find_mirror_fault(value);
   if (setting.choices.empty()) return std::nullopt;
   const auto choices = split(setting.choices, '|');
   if (std::ranges::find(choices, value) != choices.end()) return std::nullopt;
@@ -79,6 +117,9 @@ std::optional<std::string> find_fault(const Setting& setting, const std::string&
 // The TOML value as text, or what is wrong with its type.
 std::optional<std::string> to_text(const Setting& setting, const TomlNode& node) {
   if (setting.kind == SettingKind::text && node.kind == TomlNode::Kind::string) return node.string;
+  if (setting.kind == SettingKind::number && node.kind == TomlNode::Kind::integer) {
+    return std::to_string(node.integer);
+  }
   if (setting.kind == SettingKind::boolean && node.kind == TomlNode::Kind::boolean) {
     return node.boolean ? "true" : "false";
   }
@@ -159,6 +200,10 @@ std::optional<bool> Settings::boolean(std::string_view key) const {
   if (found != values_.end()) return parse_boolean(found->second.text);
   const std::string_view fallback = find(key).fallback;
   return fallback.empty() ? std::nullopt : parse_boolean(fallback);
+}
+
+std::chrono::seconds Settings::seconds(std::string_view key) const {
+  return std::chrono::seconds{parse_number(text(key)).value_or(1)};
 }
 
 std::vector<std::string> Settings::list(std::string_view key) const {

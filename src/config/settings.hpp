@@ -3,6 +3,7 @@
 
 #include "sys/environment.hpp"
 
+#include <chrono>
 #include <map>
 #include <optional>
 #include <span>
@@ -12,7 +13,7 @@
 
 namespace sparkrun::config {
 
-enum class SettingKind { text, boolean, list };
+enum class SettingKind { text, boolean, number, list };
 
 // One row per setting: its key in config.toml; its variable is SPARKRUN_ and the key in capitals.
 struct Setting {
@@ -37,6 +38,7 @@ class Settings {
   [[nodiscard]] std::string text(std::string_view key) const;
   // Nothing: left to the circumstances (only `locked`).
   [[nodiscard]] std::optional<bool> boolean(std::string_view key) const;
+  [[nodiscard]] std::chrono::seconds seconds(std::string_view key) const;
   [[nodiscard]] std::vector<std::string> list(std::string_view key) const;
   // `built in`, a path, `SPARKRUN_LOCKED`, `--locked`.
   [[nodiscard]] std::string origin(std::string_view key) const;

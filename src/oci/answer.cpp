@@ -3,6 +3,7 @@
 
 #include "base/json_value.hpp"
 #include "base/text.hpp"
+#include "oci/exchange.hpp"
 
 #include <fmt/format.h>
 
@@ -72,6 +73,9 @@ Error fault_error(const sys::HttpResponse& response, std::string_view host) {
       return error("registry.not_a_registry", fmt::format("{} sends too much", host));
     case sys::HttpFault::redirect:
       return error("registry.failed", fmt::format("{} redirects to where we do not follow", host));
+    case sys::HttpFault::private_address:
+      return error("registry.failed",
+                   fmt::format("{} leads to a private address, where we do not go", host));
     case sys::HttpFault::protocol:
       return error("registry.failed", fmt::format("the answer of {} is broken or cut off", host));
     case sys::HttpFault::none:
@@ -82,29 +86,32 @@ Error fault_error(const sys::HttpResponse& response, std::string_view host) {
 
 Error status_error(const sys::HttpResponse& response, const Asked& asked) {
   const auto& [registry, what] = asked;
-  const Error::Details details = {
+  Error::Details details = {
       {"registry", registry}, {"status", std::to_string(response.status)}, {"asked", what}};
+  std::string when;
+  if (const auto wait = retry_after(response)) {
+    details.emplace("retry_after_seconds", std::to_string(wait->count()));
+    when = fmt::format("; it says to retry after {} s", wait->count());
+  }
   const auto error = [&](std::string_view id, const std::string& message) {
     return Error{id, message + quote(response), details};
   };
   if (response.status == 404 && !is_web_page(response)) {
     return error("registry.not_found", fmt::format("registry {} does not have {}", registry, what));
   }
-  if (response.status == 403) {
+  if (response.status == 401 || response.status == 403) {
     return error("registry.denied", fmt::format("registry {} denies {}", registry, what));
   }
   if (response.status == 429) {
-    const std::string after = one_line(response.header("Retry-After").value_or(""));
-    const std::string when = parse_number(after) ? after + " s" : after;
     return error("registry.rate_limited",
-                 fmt::format("registry {} allows no more requests now{}{}", registry,
-                             when.empty() ? "" : "; it says to retry after ", when));
+                 fmt::format("registry {} allows no more requests now{}", registry, when));
   }
   if (response.status == 404) {
     return error("registry.not_a_registry",
                  fmt::format("{} answers with a web page when asked for {}", registry, what));
   }
-  return error("registry.failed", fmt::format("registry {} cannot answer for {}", registry, what));
+  return error("registry.failed",
+               fmt::format("registry {} cannot answer for {}{}", registry, what, when));
 }
 
 }  // namespace sparkrun::oci

@@ -1,21 +1,63 @@
 // SPDX-License-Identifier: MIT
 #include "oci/connect.hpp"
 
+#include "base/error.hpp"
+#include "base/json_value.hpp"
+#include "oci/certificates.hpp"
 #include "oci/credentials.hpp"
 #include "sys/files.hpp"
 
-namespace sparkrun::oci {
+#include <fmt/format.h>
 
-Registry connect(sys::System& system, const config::Settings& settings) {
-  const std::filesystem::path path = docker_config_path(system.environment);
-  const std::optional<std::string> text = sys::read_file(path);
-  Credentials credentials = text ? Credentials::parse(*text, path) : Credentials{};
+namespace sparkrun::oci {
+namespace {
+
+std::string read_ca(const std::string& path, const std::string& said_by) {
+  if (path.empty()) return "";
+  const auto text = sys::read_file(path);
+  if (text) return *text + "\n";
+  throw Error{"file.unreadable", fmt::format("{} names `{}`, which does not exist", said_by, path)};
+}
+
+Certificates read_certificates(const sys::Environment& environment,
+                               const config::Settings& settings) {
+  const std::string named = settings.text("cacert");
+  return {read_ca(named, settings.origin("cacert")) +
+              read_ca(environment.get_or("SSL_CERT_FILE", ""), "SSL_CERT_FILE"),
+          !named.empty(), certificate_folders(environment)};
+}
+
+// Docker's config.json names proxies for the whole machine under `default`. The environment, which
+// libcurl reads, comes first.
+Proxies read_proxies(const sys::Environment& environment) {
+  for (const char* const variable :
+       {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"}) {
+    if (environment.get(variable)) return {};
+  }
+  const auto text = sys::read_file(docker_config_path(environment));
+  const Json json = parse_json(text.value_or("")).value_or(Json{});
+  const Json& proxies = member(member(json, "proxies"), "default");
+  return {.http = string_or(proxies, "httpProxy"),
+          .https = string_or(proxies, "httpsProxy"),
+          .none = string_or(proxies, "noProxy")};
+}
+
+}  // namespace
+
+Registry connect(sys::System& system, const config::Settings& settings, Notice notice) {
+  const Timeouts timeouts{.connect = settings.seconds("connect_timeout"),
+                          .first_byte = settings.seconds("first_byte_timeout"),
+                          .request = settings.seconds("request_timeout"),
+                          .reference = settings.seconds("reference_timeout")};
   return Registry{system.http,
-                  std::move(credentials),
+                  {read_credential_files(system.environment), system.processes, timeouts.request},
                   {.plain_http = settings.list("plain_http"),
-                   .tls = {},
-                   .has_ca = !system.environment.get_or("SSL_CERT_FILE", "").empty(),
-                   .offline = settings.boolean("offline").value_or(false)}};
+                   .hub_mirrors = settings.list("hub_mirrors"),
+                   .offline = settings.boolean("offline").value_or(false),
+                   .timeouts = timeouts,
+                   .proxies = read_proxies(system.environment),
+                   .notice = std::move(notice)},
+                  read_certificates(system.environment, settings)};
 }
 
 }  // namespace sparkrun::oci

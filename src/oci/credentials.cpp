@@ -1,135 +1,139 @@
 // SPDX-License-Identifier: MIT
 #include "oci/credentials.hpp"
 
-#include "base/base64.hpp"
 #include "base/error.hpp"
 #include "base/json_value.hpp"
+#include "base/secret.hpp"
 #include "base/text.hpp"
+#include "sys/files.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
+#include <cstring>
 
 namespace sparkrun::oci {
 namespace {
 
-constexpr std::string_view hub = "docker.io";
-constexpr std::array<std::string_view, 3> hub_names = {"docker.io", "index.docker.io",
-                                                       "registry-1.docker.io"};
+namespace fs = std::filesystem;
 
-// The key that `docker login` writes for Docker Hub; it wins over other names of the same registry.
-constexpr std::string_view hub_login_key = "https://index.docker.io/v1/";
+constexpr size_t quoted_length_max = 200;
+constexpr size_t answer_bytes_max = size_t{256} << 10;
 
-std::string normalise_host(std::string_view host) {
-  const std::string lower = to_lower(host);
-  return std::ranges::find(hub_names, lower) != hub_names.end() ? std::string{hub} : lower;
+// What docker's own helpers say when they have no login (docker-credential-helpers,
+// credentials/error.go); with exit 1, like a failure.
+constexpr std::string_view not_found_text = "credentials not found";
+// The user name that marks a secret as an identity token (docker/cli).
+constexpr std::string_view token_user = "<token>";
+
+std::string first_line(std::string_view text) {
+  const std::string_view line = split_once(trim(text), '\n').first;
+  return redact(printable(line.substr(0, quoted_length_max)));
 }
 
-// `https://Host/v1/` and `host` name the same thing; a path that is not an API version stays.
-std::string normalise_key(std::string_view key) {
-  for (const std::string_view scheme : {"https://", "http://"}) {
-    if (key.starts_with(scheme)) key.remove_prefix(scheme.size());
+// By the protocol a helper's words about a failure are on its standard output.
+std::string what_happened(const sys::ProcessResult& result, std::chrono::milliseconds patience) {
+  if (result.spawn_errno != 0) return std::strerror(result.spawn_errno);
+  if (result.timed_out) {
+    return fmt::format("no answer within {} s",
+                       std::chrono::ceil<std::chrono::seconds>(patience).count());
   }
-  while (key.ends_with('/')) key.remove_suffix(1);
-  const size_t slash = std::min(key.find('/'), key.size());
-  const std::string_view path = key.substr(slash);
-  return normalise_host(key.substr(0, slash)) +
-         (path == "/v1" || path == "/v2" ? "" : std::string{path});
-}
-
-[[noreturn]] void refuse(const std::filesystem::path& path, const std::string& why,
-                         const std::string& registry = "REGISTRY") {
-  throw Error{"credentials.invalid",
-              fmt::format("`{}`: {}", path.string(), why),
-              {{"path", path.string()}, {"registry", registry}}};
-}
-
-// docker cuts NULs off, which some helpers append.
-std::string_view without_nul(std::string_view text) {
-  while (text.ends_with('\0')) text.remove_suffix(1);
-  return text;
-}
-
-bool is_header_safe(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) { return c > ' ' && c < '\x7f'; });
-}
-
-Credential parse_entry(const std::string& key, const Json& entry,
-                       const std::filesystem::path& path) {
-  if (!entry.is_object())
-    refuse(path, fmt::format("`auths` of `{}` is not an object", printable(key)), key);
-  Credential credential{.username = string_or(entry, "username"),
-                        .password = string_or(entry, "password"),
-                        .identity_token = string_or(entry, "identitytoken"),
-                        .registry_token = string_or(entry, "registrytoken")};
-  if (const std::string auth = string_or(entry, "auth"); !auth.empty()) {
-    const auto decoded = from_base64(auth);
-    if (!decoded || decoded->find(':') == std::string::npos) {
-      refuse(path, fmt::format("`auth` of `{}` is not base64 of `user:password`", printable(key)),
-             key);
-    }
-    const auto [username, password] = split_once(*decoded, ':');
-    credential.username = username;
-    credential.password = without_nul(password);
-  }
-  if (!is_header_safe(credential.registry_token)) {
-    refuse(path,
-           fmt::format("`registrytoken` of `{}` has blanks or control characters", printable(key)),
-           key);
-  }
-  return credential;
+  const std::string said = first_line(trim(result.err).empty() ? result.out : result.err);
+  return fmt::format("exit {}{}{}", result.exit, said.empty() ? "" : ": ", said);
 }
 
 }  // namespace
 
-std::string Credential::basic() const { return "Basic " + to_base64(username + ":" + password); }
+Credentials::Credentials(std::vector<CredentialFile> files, sys::Processes& processes,
+                         std::chrono::milliseconds patience)
+    : files_(std::move(files)), processes_(&processes), patience_(patience) {}
 
-Credentials Credentials::parse(std::string_view text, const std::filesystem::path& path) {
-  const auto json = parse_json(text);
-  if (!json || !json->is_object()) refuse(path, "not a JSON object");
-  Credentials credentials;
-  const Json& auths = member(*json, "auths");
-  if (!auths.is_null() && !auths.is_object()) refuse(path, "`auths` is not an object");
-  for (const auto& [key, entry] : auths.items()) {
-    const Credential credential = parse_entry(key, entry, path);
-    // With a helper docker leaves an empty entry behind; it must not hide a shorter key.
-    if (credential.is_empty()) continue;
-    if (key == hub_login_key)
-      credentials.entries_.insert_or_assign(normalise_key(key), credential);
-    else
-      credentials.entries_.emplace(normalise_key(key), credential);
+std::optional<Login> Credentials::find(std::string_view registry, std::string_view repository) {
+  for (const CredentialFile& file : files_) {
+    if (auto login = find_in(file, registry, repository)) return login;
   }
-  const Json& helpers = member(*json, "credHelpers");
-  if (!helpers.is_null() && !helpers.is_object()) refuse(path, "`credHelpers` is not an object");
-  for (const auto& [key, name] : helpers.items()) {
-    if (name.is_string()) credentials.helpers_.emplace(normalise_key(key), name.get<std::string>());
-  }
-  credentials.default_helper_ = string_or(*json, "credsStore");
-  return credentials;
+  return std::nullopt;
 }
 
-std::optional<Credential> Credentials::find(std::string_view registry,
-                                            std::string_view repository) const {
-  std::string key = fmt::format("{}/{}", normalise_host(registry), repository);
-  while (true) {
-    if (const auto found = entries_.find(key); found != entries_.end()) return found->second;
-    const size_t slash = key.rfind('/');
-    if (slash == std::string::npos) return std::nullopt;
-    key.resize(slash);
+std::optional<Login> Credentials::find_in(const CredentialFile& file, std::string_view registry,
+                                          std::string_view repository) {
+  const auto entry = file.find(registry, repository);
+  const auto helper = file.helper(registry);
+  if (helper && (!entry || !entry->is_of_path)) {
+    if (const auto credential = ask_helper(*helper, registry)) {
+      return Login{*credential, fmt::format("docker-credential-{} ({})", *helper, file.name())};
+    }
   }
+  if (!entry) return std::nullopt;
+  return Login{entry->credential, file.name()};
 }
 
-std::optional<std::string> Credentials::helper(std::string_view registry) const {
-  if (const auto found = helpers_.find(normalise_host(registry)); found != helpers_.end()) {
-    return found->second;
+// The protocol of docker-credential-helpers: the key on standard input, one JSON object back.
+std::optional<Credential> Credentials::ask_helper(const std::string& helper,
+                                                  std::string_view registry) {
+  const auto [place, is_new] =
+      asked_.try_emplace({helper, std::string{registry}}, std::optional<Credential>{});
+  if (!is_new) return place->second;
+  const std::string program = "docker-credential-" + helper;
+  const sys::ProcessResult result = processes_->run({.argv = {program, "get"},
+                                                     .environment = {},
+                                                     .input = helper_key(registry),
+                                                     .timeout = patience_,
+                                                     .output_bytes_max = answer_bytes_max});
+  if (!result.timed_out && result.exit != 0 &&
+      (result.out + result.err).find(not_found_text) != std::string::npos) {
+    return std::nullopt;
   }
-  return default_helper_.empty() ? std::nullopt : std::optional{default_helper_};
+  const auto fail = [&](const std::string& why) {
+    asked_.erase(place);
+    throw Error{"credentials.helper_failed",
+                fmt::format("the credential helper `{}` gives no login for {}: {}",
+                            printable(program), registry, why),
+                {{"helper", printable(program)}, {"registry", std::string{registry}}}};
+  };
+  if (!result.is_success()) fail(what_happened(result, patience_));
+  const auto json = parse_json(result.out);
+  if (!json || !json->is_object()) fail("its answer is not a JSON object");
+  const std::string user = string_or(*json, "Username"), secret = string_or(*json, "Secret");
+  Credential credential;
+  if (user == token_user) {
+    credential.identity_token = secret;
+  } else {
+    credential.username = user;
+    credential.password = secret;
+  }
+  if (credential.is_empty()) fail("its answer has no `Username` and `Secret`");
+  place->second = credential;
+  return credential;
 }
 
-std::filesystem::path docker_config_path(const sys::Environment& environment) {
-  const std::filesystem::path folder{environment.get_or("DOCKER_CONFIG", "")};
+fs::path docker_config_path(const sys::Environment& environment) {
+  const fs::path folder{environment.get_or("DOCKER_CONFIG", "")};
   return (folder.empty() ? environment.home() / ".docker" : folder) / "config.json";
+}
+
+std::vector<CredentialFile> read_credential_files(const sys::Environment& environment) {
+  std::vector<CredentialFile> files;
+  if (const std::string text = environment.get_or("DOCKER_AUTH_CONFIG", ""); !text.empty()) {
+    files.push_back(CredentialFile::parse(text, "DOCKER_AUTH_CONFIG"));
+  }
+  const auto add = [&](const fs::path& path) {
+    if (path.empty()) return false;
+    const auto text = sys::read_file(path);
+    if (text && !trim(*text).empty()) files.push_back(CredentialFile::parse(*text, path.string()));
+    return text.has_value();
+  };
+  // Who names a file wants that one and no other (skopeo#1909).
+  if (const fs::path named{environment.get_or("REGISTRY_AUTH_FILE", "")}; !named.empty()) {
+    if (add(named)) return files;
+    throw Error{"file.unreadable",
+                fmt::format("REGISTRY_AUTH_FILE names `{}`, which does not exist", named.string())};
+  }
+  add(docker_config_path(environment));
+  const fs::path runtime{environment.get_or("XDG_RUNTIME_DIR", "")};
+  add(runtime.is_absolute() ? runtime / "containers/auth.json" : fs::path{});
+  // Ours is `$XDG_CONFIG_HOME/sparkrun`.
+  add(environment.config_directory().parent_path() / "containers/auth.json");
+  return files;
 }
 
 }  // namespace sparkrun::oci

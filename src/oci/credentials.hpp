@@ -1,55 +1,56 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "oci/credential_file.hpp"
 #include "sys/environment.hpp"
+#include "sys/process.hpp"
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace sparkrun::oci {
 
-// How to log in at a registry. No member of it may ever stand in a message.
-struct Credential {
-  std::string username;
-  std::string password;
-  std::string identity_token;  // an OAuth2 refresh token
-  std::string registry_token;  // a Bearer token for the registry itself
-
-  [[nodiscard]] bool has_password() const { return !username.empty() && !password.empty(); }
-  [[nodiscard]] bool is_empty() const {
-    return !has_password() && identity_token.empty() && registry_token.empty();
-  }
-  // The value of an `Authorization` header (RFC 7617).
-  [[nodiscard]] std::string basic() const;
+// A credential, and where it comes from in the words of a message: `/root/.docker/config.json`.
+struct Login {
+  Credential credential;
+  std::string source;
 };
 
-// What docker's config.json knows of logins. Credential helpers are not run; which one would have
-// to be asked can be said.
+// Everything that is known of logins. Of several files the first one with a login for the registry
+// counts; within a file a key with a path, then the credential helper, then the key of the host.
 class Credentials {
  public:
   Credentials() = default;
+  // `processes` outlives this; it runs credential helpers, each for at most `patience`.
+  Credentials(std::vector<CredentialFile> files, sys::Processes& processes,
+              std::chrono::milliseconds patience);
 
-  // `text` of the file `path`, which only messages name. Throws `credentials.invalid`.
-  static Credentials parse(std::string_view text, const std::filesystem::path& path);
-
-  // The entry whose key is the longest that covers `registry/repository`: a key is a host, or a
-  // host and the beginning of a path. All names of Docker Hub are one.
-  [[nodiscard]] std::optional<Credential> find(std::string_view registry,
-                                               std::string_view repository) const;
-
-  // The helper (`docker-credential-NAME`) that holds the logins of this registry, if one does.
-  [[nodiscard]] std::optional<std::string> helper(std::string_view registry) const;
+  // Asks a helper once for each registry. Throws `credentials.helper_failed` and `interrupted`.
+  std::optional<Login> find(std::string_view registry, std::string_view repository);
 
  private:
-  std::map<std::string, Credential> entries_;  // by normalised key
-  std::map<std::string, std::string> helpers_;
-  std::string default_helper_;
+  std::optional<Login> find_in(const CredentialFile& file, std::string_view registry,
+                               std::string_view repository);
+  std::optional<Credential> ask_helper(const std::string& helper, std::string_view registry);
+
+  std::vector<CredentialFile> files_;
+  sys::Processes* processes_ = nullptr;
+  std::chrono::milliseconds patience_{0};
+  // By helper and registry.
+  std::map<std::pair<std::string, std::string>, std::optional<Credential>> asked_;
 };
 
 // `$DOCKER_CONFIG/config.json`, else `~/.docker/config.json`.
 std::filesystem::path docker_config_path(const sys::Environment& environment);
+
+// DOCKER_AUTH_CONFIG; then the file of REGISTRY_AUTH_FILE alone, or else docker's and podman's.
+// Throws `credentials.invalid` and `file.unreadable`.
+std::vector<CredentialFile> read_credential_files(const sys::Environment& environment);
 
 }  // namespace sparkrun::oci

@@ -42,7 +42,9 @@ class TagListing final : public RepositoryConversation {
   }
 
  protected:
-  [[nodiscard]] Question first_question() const override {
+  [[nodiscard]] Question first_question() override {
+    tags_.clear();
+    pages_ = 0;
     return question(fmt::format("tags/list?n={}", tags_per_page));
   }
 
@@ -97,25 +99,28 @@ Error offline_error(const Reference& reference) {
 
 }  // namespace
 
-Registry::Registry(sys::Http& http, Credentials credentials, RegistryOptions options)
-    : http_(http), credentials_(std::move(credentials)), options_(std::move(options)) {}
+Registry::Registry(sys::Http& http, Credentials credentials, RegistryOptions options,
+                   Certificates certificates)
+    : http_(http),
+      client_{.credentials = std::move(credentials),
+              .certificates = std::move(certificates),
+              .options = std::move(options),
+              .accesses = {}} {}
 
 std::vector<ResolveResult> Registry::resolve(std::span<const ResolveRequest> requests) {
   std::vector<ResolveResult> results;
-  if (options_.offline) {
+  if (client_.options.offline) {
     for (const ResolveRequest& request : requests) {
       results.push_back(offline_error(request.reference));
     }
     return results;
   }
-  std::map<std::string, Access> accesses;  // by repository; conversations hold references into it
   std::map<ResolveRequest, std::unique_ptr<Resolution>> resolutions;
   std::vector<sys::HttpConversation*> conversations;
   for (const ResolveRequest& request : requests) {
     std::unique_ptr<Resolution>& resolution = resolutions[request];
     if (resolution) continue;
-    resolution = std::make_unique<Resolution>(request, accesses[request.reference.name()],
-                                              credentials_, options_);
+    resolution = std::make_unique<Resolution>(request, client_);
     conversations.push_back(resolution.get());
   }
   http_.run(conversations);
@@ -126,9 +131,8 @@ std::vector<ResolveResult> Registry::resolve(std::span<const ResolveRequest> req
 }
 
 TagsResult Registry::list_tags(const Reference& reference) {
-  if (options_.offline) return offline_error(reference);
-  Access access;
-  TagListing listing{reference, access, credentials_, options_};
+  if (client_.options.offline) return offline_error(reference);
+  TagListing listing{reference, client_};
   const std::array<sys::HttpConversation*, 1> conversations = {&listing};
   http_.run(conversations);
   return listing.result();

@@ -17,10 +17,12 @@ constexpr int tag_pages_max = 20;
 
 using TagsResult = std::variant<std::vector<std::string>, Error>;
 
-// Asks registries. What one reference meets is its result; only `interrupted` and bugs are thrown.
+// Asks registries; what it learns of them (tokens, how to reach them) it keeps. What one reference
+// meets is its result; only `interrupted` and bugs are thrown.
 class Registry {
  public:
-  Registry(sys::Http& http, Credentials credentials, RegistryOptions options);
+  Registry(sys::Http& http, Credentials credentials, RegistryOptions options,
+           Certificates certificates = {});
 
   // All side by side; the results are in the order of the requests. Equal requests are asked once.
   std::vector<ResolveResult> resolve(std::span<const ResolveRequest> requests);
@@ -32,8 +34,7 @@ class Registry {
 
  private:
   sys::Http& http_;
-  Credentials credentials_;
-  RegistryOptions options_;
+  Client client_;
 };
 
 }  // namespace sparkrun::oci

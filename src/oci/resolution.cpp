@@ -42,6 +42,20 @@ std::string content_type(const sys::HttpResponse& response) {
   return response.header("Content-Type").value_or("");
 }
 
+// `98;w=21600`: a number and, perhaps, a window in seconds.
+std::optional<RateLimit> rate_limit_of(const sys::HttpResponse& response) {
+  const std::string limit = response.header("RateLimit-Limit").value_or("");
+  const std::string remaining = response.header("RateLimit-Remaining").value_or("");
+  const auto [limit_count, parameter] = split_once(limit, ';');
+  const auto total = parse_number(trim(limit_count));
+  const auto left = parse_number(trim(split_once(remaining, ';').first));
+  if (!total || !left) return std::nullopt;
+  const auto [name, window] = split_once(trim(parameter), '=');
+  return RateLimit{.limit = *total,
+                   .remaining = *left,
+                   .window_seconds = name == "w" ? parse_number(window).value_or(0) : 0};
+}
+
 // Each once, in the order of the request.
 std::vector<Platform> wanted_platforms(const ResolveRequest& request) {
   std::vector<Platform> wanted;
@@ -65,21 +79,39 @@ ImageDetails details_of(const Manifest& manifest, ImageConfig image) {
 
 }  // namespace
 
-Resolution::Resolution(const ResolveRequest& request, Access& access,
-                       const Credentials& credentials, const RegistryOptions& options)
-    : RepositoryConversation(request.reference, access, credentials, options),
+Resolution::Resolution(const ResolveRequest& request, Client& client)
+    : RepositoryConversation(request.reference, client),
       request_(request),
-      shared_(access),
       wanted_(wanted_platforms(request)) {}
 
 // A digest names the content exactly, whatever the tag beside it points at now.
-RepositoryConversation::Question Resolution::first_question() const {
+RepositoryConversation::Question Resolution::first_question() {
+  resolved_.reset();
+  rate_limit_.reset();
+  warnings_.clear();
+  expecting_ = Expecting::root;
+  nested_.clear();
+  children_.clear();
+  nameless_ = 0;
+  has_chosen_ = false;
+  place_ = 0;
   const Reference& wanted = reference();
-  const std::string place =
-      wanted.digest() ? wanted.digest()->to_string() : wanted.tag().value_or("latest");
-  return {.path = "manifests/" + place,
+  if (!wanted.digest()) return ask_for_tag(Expecting::root);
+  const std::string digest = wanted.digest()->to_string();
+  return {.path = "manifests/" + digest,
           .accept = std::string{media_type::accepted},
-          .what = fmt::format("{}{}{}", wanted.repository(), wanted.digest() ? "@" : ":", place)};
+          .what = fmt::format("{}@{}", wanted.repository(), digest)};
+}
+
+// HEAD is enough to see that a tag has not moved, and no registry counts it as a pull.
+RepositoryConversation::Question Resolution::ask_for_tag(Expecting what) {
+  expecting_ = what;
+  const std::string tag = reference().tag().value_or("latest");
+  return {.path = "manifests/" + tag,
+          .accept = std::string{media_type::accepted},
+          .what = fmt::format("{}:{}", reference().repository(), tag),
+          .method = what == Expecting::tag ? "HEAD" : "GET",
+          .is_optional = what != Expecting::root};
 }
 
 RepositoryConversation::Question Resolution::ask_by_digest(Expecting what,
@@ -96,7 +128,24 @@ RepositoryConversation::Question Resolution::ask_by_digest(Expecting what,
 
 std::optional<RepositoryConversation::Question> Resolution::on_answer(
     const sys::HttpResponse& response) {
-  if (expecting_ == Expecting::root) return on_root(response);
+  if (const auto limit = rate_limit_of(response)) rate_limit_ = limit;
+  switch (expecting_) {
+    case Expecting::root:
+      return on_root(response);
+    case Expecting::tag:
+      return on_tag(response);
+    case Expecting::tag_content:
+      return on_tag_content(response);
+    case Expecting::nested_index:
+    case Expecting::manifest:
+    case Expecting::config:
+      break;
+  }
+  return on_content(response);
+}
+
+std::optional<RepositoryConversation::Question> Resolution::on_content(
+    const sys::HttpResponse& response) {
   check_content(response, *asked_for_);
   if (expecting_ == Expecting::config) return on_config(response);
   Manifest manifest = parse_manifest(response.body, content_type(response));
@@ -129,7 +178,10 @@ std::optional<RepositoryConversation::Question> Resolution::on_root(
     add_children(manifest_, 1);
     return next();
   }
-  if (wanted_.empty() && request_.detail == ResolveDetail::listing) return std::nullopt;
+  if (wanted_.empty() && request_.detail == ResolveDetail::listing) {
+    has_chosen_ = true;
+    return next();
+  }
   return ask_by_digest(Expecting::config, *manifest_.config);
 }
 
@@ -138,7 +190,9 @@ void Resolution::add_children(const Manifest& index, int depth) {
   for (const Descriptor& child : index.manifests) {
     if (media_type::is_index(child.media_type)) {
       if (depth < index_depth_max) nested_.push_back({child, depth + 1});
-    } else if (child.platform && !child.platform->is_unknown()) {
+    } else if (!child.platform) {
+      ++nameless_;
+    } else if (!child.platform->is_unknown()) {
       children_.push_back(child);
     }
   }
@@ -157,8 +211,16 @@ const Descriptor* Resolution::find_child(const Platform& wanted) const {
   return baseline != children_.end() ? &*baseline : nullptr;
 }
 
-// What has to be fetched beyond the index itself, one after the other.
 std::optional<RepositoryConversation::Question> Resolution::next() {
+  if (auto question = next_content()) return question;
+  const bool has_both = reference().tag() && reference().digest();
+  if (!request_.asks_for_tag || !has_both || resolved_->tag) return std::nullopt;
+  resolved_->tag.emplace();
+  return ask_for_tag(Expecting::tag);
+}
+
+// What has to be fetched beyond the index itself, one after the other.
+std::optional<RepositoryConversation::Question> Resolution::next_content() {
   const bool is_any_missing = std::ranges::any_of(
       wanted_, [&](const Platform& wanted) { return find_child(wanted) == nullptr; });
   const bool wants_all = wanted_.empty() && request_.detail == ResolveDetail::configs;
@@ -183,6 +245,7 @@ void Resolution::choose_platforms() {
   for (const Platform& wanted : wanted_) {
     const Descriptor* const child = find_child(wanted);
     if (child == nullptr) throw platform_missing(wanted);
+    warn_of_twins(wanted);
     add(wanted, *child);
     if (wanted == request_.platform) {
       resolved_->digest = child->digest;
@@ -207,9 +270,46 @@ std::optional<RepositoryConversation::Question> Resolution::on_config(
                             .platform = image.platform}};
     choose_platforms();
   }
-  if (request_.detail == ResolveDetail::listing) return std::nullopt;
+  if (request_.detail == ResolveDetail::listing) return next();
   resolved_->platforms.at(place_++).details = details_of(manifest_, std::move(image));
   return next();
+}
+
+// A header that is no digest counts as absent, and a HEAD that fails says little: some registries
+// answer only a GET (diun#1614), which is not for one that has had enough of us. Where the digest
+// is another one, it may still be that of the index around the pinned build.
+std::optional<RepositoryConversation::Question> Resolution::on_tag(
+    const sys::HttpResponse& response) {
+  const std::string announced{trim(response.header("Docker-Content-Digest").value_or(""))};
+  if (response.status == 200 && announced == reference().digest()->to_string()) {
+    resolved_->tag->digest = *reference().digest();
+    return std::nullopt;
+  }
+  if (is_passing(response)) return std::nullopt;
+  return ask_for_tag(Expecting::tag_content);
+}
+
+std::optional<RepositoryConversation::Question> Resolution::on_tag_content(
+    const sys::HttpResponse& response) {
+  TagNow& tag = *resolved_->tag;
+  tag.is_gone = response.status == 404;
+  if (response.status != 200) return std::nullopt;
+  const Manifest manifest = parse_manifest(response.body, content_type(response));
+  check_announced_digest(response);
+  const Digest& pinned = *reference().digest();
+  tag.digest = pinned.matches(response.body) ? pinned : Digest::sha256_of(response.body);
+  tag.has_moved =
+      tag.digest != pinned && std::ranges::find(manifest.manifests, pinned, &Descriptor::digest) ==
+                                  manifest.manifests.end();
+  return std::nullopt;
+}
+
+// Docker takes the first without a word.
+void Resolution::warn_of_twins(const Platform& wanted) {
+  const auto count = std::ranges::count(children_, wanted, &Descriptor::platform);
+  if (count < 2) return;
+  warnings_.push_back(fmt::format("{} has {} builds for {}; taking the first, as docker does",
+                                  reference().familiar(), count, wanted.to_string()));
 }
 
 Error Resolution::platform_missing(const Platform& wanted) const {
@@ -218,10 +318,13 @@ Error Resolution::platform_missing(const Platform& wanted) const {
   std::ranges::sort(available);
   available.erase(std::unique(available.begin(), available.end()), available.end());
   const std::string list = join(available, ", ");
+  const std::string nameless =
+      nameless_ == 0 ? "" : fmt::format("; {} of its entries say no platform", nameless_);
   return Error{
       "registry.platform_missing",
-      fmt::format("{} has no build for {}{}{}", reference().familiar(), wanted.to_string(),
-                  list.empty() ? ", nor for any other platform" : "; it has ", printable(list)),
+      fmt::format("{} has no build for {}{}{}{}", reference().familiar(), wanted.to_string(),
+                  list.empty() ? ", nor for any other platform" : "; it has ", printable(list),
+                  nameless),
       {{"registry", reference().registry()},
        {"platform", wanted.to_string()},
        {"available", list}}};
@@ -232,10 +335,15 @@ ResolveResult Resolution::result() const {
   if (!resolved_) return Error{"bug", "a resolution ended without a result"};
   Resolved resolved = *resolved_;
   resolved.requests = requests();
-  if (shared_.login == Access::Login::refused) {
+  resolved.endpoint = access().origin;
+  resolved.rate_limit = rate_limit_;
+  resolved.warnings = warnings_;
+  resolved.notes = detours();
+  if (access().login == Access::Login::used) resolved.login = access().login_source;
+  if (access().login == Access::Login::refused) {
     resolved.warnings.push_back(
-        fmt::format("registry {} does not accept the stored credentials; asked as anybody",
-                    reference().registry()));
+        fmt::format("registry {} does not accept the login from {}; asked as anybody",
+                    reference().registry(), access().login_source));
   }
   return resolved;
 }

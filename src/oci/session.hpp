@@ -3,117 +3,138 @@
 
 #include "base/error.hpp"
 #include "oci/answer.hpp"
-#include "oci/challenge.hpp"
+#include "oci/certificates.hpp"
 #include "oci/credentials.hpp"
+#include "oci/endpoint.hpp"
+#include "oci/exchange.hpp"
+#include "oci/options.hpp"
 #include "oci/reference.hpp"
+#include "oci/token.hpp"
 #include "sys/http.hpp"
 
-#include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sparkrun::oci {
 
-// Registries in the lists are `host` (any port) or `host:port`.
-struct RegistryOptions {
-  std::vector<std::string> plain_http;  // asked over http
-  std::vector<std::string> tls;         // asked over https even on this machine
-  bool has_ca = false;  // the user named a CA: then https comes first on this machine too
-  bool offline = false;
-  std::chrono::milliseconds connect_timeout{10'000};
-  std::chrono::milliseconds total_timeout{30'000};
-};
-
-// The origins to try for a registry, best first: https, except that a host of this machine that no
-// list names has both. docker.io is served by registry-1.docker.io.
-std::vector<std::string> registry_origins(std::string_view registry,
-                                          const RegistryOptions& options);
-
-// What the conversations about one repository have learnt and share: how to reach it, and the
-// token. The first one that needs it finds out, the others wait for that.
+// What the conversations about one repository at one endpoint have learnt and share: how to reach
+// it, and the token. The first one that needs it finds out, the others wait for that.
 struct Access {
   enum class Stage { unknown, being_asked, known };
   // `refused`: the stored login was turned down, so we go on as anybody.
   enum class Login { none, used, refused };
 
+  Endpoint endpoint;
   Stage stage = Stage::unknown;
   std::string origin;
   std::string authorization;  // header value; empty: none is needed
+  bool is_proven = false;     // the registry has accepted it
+  std::optional<Realm> realm;
   Login login = Login::none;
+  std::string login_source;      // whose login was used or refused
   std::optional<Error> failure;  // it cannot be reached, or gives us no token
 };
 
-// Everything that questions to one repository have in common: which scheme, logging in (no ping:
-// the first question is answered 401), faults. A subclass has the questions. Without I/O (sys::Http
-// does that). Sources: distribution-spec, "Pulling manifests"; distribution,
-// docs/spec/auth/token.md and oauth.md; RFC 6750; RFC 7617.
+// Everything that all conversations of a process share.
+struct Client {
+  Credentials credentials;
+  Certificates certificates;
+  RegistryOptions options;
+  std::map<std::pair<std::string, std::string>, Access> accesses;  // by host and repository
+
+  // Those of the repository's endpoints, the best first; at least one. They stay where they are.
+  std::vector<Access*> accesses_of(const Reference& reference);
+};
+
+// Everything that questions to one repository have in common: which scheme and mirror, logging in
+// (no ping: the first question is answered 401), tokens that expire, faults. A subclass has the
+// questions. Without I/O (sys::Http does that). Sources: distribution-spec, "Pulling manifests";
+// RFC 6750; RFC 7617.
 class RepositoryConversation : public sys::HttpConversation {
  public:
-  // All of the arguments outlive the conversation.
-  RepositoryConversation(const Reference& reference, Access& access, const Credentials& credentials,
-                         const RegistryOptions& options);
+  // Both outlive the conversation.
+  RepositoryConversation(const Reference& reference, Client& client);
 
   sys::HttpStep begin() final;
   sys::HttpStep on_response(const sys::HttpResponse& response) final;
-  sys::HttpStep resume() final { return enter(); }
+  sys::HttpStep resume() final;
 
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
   // How many were sent, those for a token included.
-  [[nodiscard]] int requests() const { return requests_; }
+  [[nodiscard]] int requests() const { return exchange_.requests(); }
 
  protected:
   struct Question {
     std::string path;    // below `/v2/REPOSITORY/`, or an absolute URL of the same origin
     std::string accept;  // empty: anything
     std::string what;    // for messages
+    std::string method = "GET";
+    // An answer that is no success, or none at all, is an answer as well.
+    bool is_optional = false;
   };
-  [[nodiscard]] virtual Question first_question() const = 0;
+  // Asked once for each endpoint: what was learnt from the one before does not count.
+  [[nodiscard]] virtual Question first_question() = 0;
   // The next question after an answer with status 200, or nothing at the end. May throw Error.
   virtual std::optional<Question> on_answer(const sys::HttpResponse& response) = 0;
 
   [[nodiscard]] const Reference& reference() const { return reference_; }
-  [[nodiscard]] const std::string& url() const { return url_; }
+  [[nodiscard]] const Access& access() const { return *accesses_[place_]; }
+  // Where the last answer came from.
+  [[nodiscard]] const std::string& url() const { return exchange_.url(); }
+  // Why endpoints before the one that answered did not.
+  [[nodiscard]] const std::vector<std::string>& detours() const { return detours_; }
 
  private:
-  enum class TokenWay { refresh, password, anonymous };
-
+  template <typename Step>
+  sys::HttpStep guarded(Step&& step);
+  sys::HttpStep fail(const Error& error);
+  sys::HttpStep begin_at_endpoint();
   sys::HttpStep enter();
   sys::HttpStep ask();
   sys::HttpStep react(const sys::HttpResponse& response);
+  [[nodiscard]] bool leads_to_next_origin(const sys::HttpResponse& response) const;
+  sys::HttpStep try_next_origin(const sys::HttpResponse& response);
   sys::HttpStep on_unauthorized(const sys::HttpResponse& response);
-  sys::HttpStep begin_token(const Challenge& challenge);
-  sys::HttpStep ask_for_token(TokenWay way);
+  sys::HttpStep log_in(const sys::HttpResponse& response);
+  sys::HttpStep renew();
+  [[nodiscard]] bool may_renew() const;
+  sys::HttpStep begin_token();
+  sys::HttpStep send_for_token();
   sys::HttpStep on_token(const sys::HttpResponse& response);
-  sys::HttpStep log_in(std::string authorization, Access::Login login);
-  sys::HttpStep send(sys::HttpRequest request);
-  bool try_next_origin(const sys::HttpResponse& response);
+  sys::HttpStep go_on_with(std::string authorization, Access::Login login);
+  void look_for_login();
   void become_scout();
   void settle();
+  [[nodiscard]] Access& access() { return *accesses_[place_]; }
+  [[nodiscard]] const std::string& host() const { return access().endpoint.host; }
   [[nodiscard]] Error refusal(const sys::HttpResponse& response) const;
   [[nodiscard]] Error named(const Error& error) const;
-  [[nodiscard]] Asked asked() const { return {reference_.registry(), question_.what}; }
+  [[nodiscard]] Asked asked() const { return {host(), question_.what}; }
 
   const Reference& reference_;
-  Access& access_;
-  const Credentials& credentials_;
-  const RegistryOptions& options_;
+  Client& client_;
+  std::vector<Access*> accesses_;
+  size_t place_ = 0;  // of the endpoint that is being asked
+  std::vector<std::string> detours_;
 
+  Exchange exchange_;
   Question question_;
-  std::string url_;                   // of the question that is under way
   std::string sent_authorization_;    // with it
   bool is_scout_ = false;             // finding out for all
+  bool has_renewed_ = false;          // the token, once
+  bool is_pausing_ = false;           // before the same request is sent again
   std::vector<std::string> origins_;  // of a scout: those left to try, the current one first
+  bool is_http_doubted_ = false;      // what came was no HTTP: perhaps TLS is wanted
   std::optional<sys::HttpResponse> tls_fault_;
 
-  std::optional<TokenWay> token_way_;  // set while a token is being asked for
-  std::string realm_;
-  std::string token_query_;
-  Credential credential_;
+  std::optional<TokenFetch> token_fetch_;  // while a token is being asked for
+  Login login_;
 
   std::optional<Error> error_;
-  int requests_ = 0;
 };
 
 }  // namespace sparkrun::oci

@@ -12,9 +12,10 @@ namespace {
 
 constexpr std::string_view scheme_end = "://";
 
+// It begins with a scheme, whichever.
 bool is_absolute(std::string_view url) {
-  return equal_ignoring_case(url.substr(0, 8), "https://") ||
-         equal_ignoring_case(url.substr(0, 7), "http://");
+  const size_t colon = url.find_first_of(":/?#");
+  return colon != std::string_view::npos && colon > 0 && url[colon] == ':';
 }
 
 // Scheme and authority, as written.
@@ -35,6 +36,17 @@ std::string origin_of(std::string_view url) {
     }
   }
   return origin;
+}
+
+std::string_view authority_of(std::string_view origin) {
+  const size_t scheme = origin.find(scheme_end);
+  return scheme == std::string_view::npos ? origin : origin.substr(scheme + scheme_end.size());
+}
+
+std::string host_without_port(std::string_view authority) {
+  const size_t colon = authority.rfind(':');
+  const bool has_port = colon != std::string_view::npos && !authority.ends_with(']');
+  return std::string{authority.substr(0, has_port ? colon : authority.size())};
 }
 
 std::string resolve_url(std::string_view base, std::string_view reference) {

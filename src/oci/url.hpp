@@ -9,6 +9,12 @@ namespace sparkrun::oci {
 // `https://host:port` of an absolute URL, in lower case and without a default port (RFC 6454).
 std::string origin_of(std::string_view url);
 
+// `host[:port]` of an origin.
+std::string_view authority_of(std::string_view origin);
+
+// `host` of `host[:port]`; an IPv6 address keeps its brackets.
+std::string host_without_port(std::string_view authority);
+
 // A URL as a server writes it (absolute, `//host/x`, `/x`, `?x` or `x`) seen from `base` (RFC
 // 3986, 5.2; without the removal of `..`).
 std::string resolve_url(std::string_view base, std::string_view reference);

@@ -21,6 +21,7 @@ struct PinQuestion {
   LockedMode locked;
   bool latest = false;
   bool may_remember = true;
+  oci::Notice notice;
 };
 
 struct PinChoice {

@@ -123,7 +123,8 @@ Prepared prepare(const Request& request, const profile::Project& project, sys::S
                                     .root = project.root,
                                     .locked = locked_mode(request, settings, system.environment),
                                     .latest = request.latest,
-                                    .may_remember = !request.is_dry_run},
+                                    .may_remember = !request.is_dry_run,
+                                    .notice = request.notice},
                                    system, settings);
   prepared.lock = pin.lock;
   prepared.notes = pin.notes;

@@ -4,6 +4,7 @@
 #include "config/settings.hpp"
 #include "engine/engine.hpp"
 #include "lock/store.hpp"
+#include "oci/connect.hpp"
 #include "plan/run_plan.hpp"
 #include "profile/store.hpp"
 #include "sys/host_facts.hpp"
@@ -26,6 +27,7 @@ struct Request {
   bool latest = false;             // resolve the tag anew
   std::vector<std::string> allow;  // trust names
   bool is_dry_run = false;         // nothing is created or remembered; missing trust is a warning
+  oci::Notice notice;              // told when a registry makes us wait
 };
 
 // The result of the first phase: everything that is known before the engine's store is touched.

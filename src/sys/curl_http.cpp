@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "sys/address.hpp"
 
 #include <curl/curl.h>
 #include <fmt/format.h>
@@ -12,16 +13,19 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <random>
 
 namespace sparkrun::sys {
 namespace {
 
-constexpr long connections_per_host_max = 8;
+// Of one origin: as many as HTTP/1.1 gets connections, and HTTP/2 streams of one connection.
+constexpr size_t connections_per_origin_max = 8;
+constexpr size_t streams_per_origin_max = 100;
 constexpr size_t in_flight_max = 128;
 constexpr size_t header_bytes_max = size_t{256} << 10;
 constexpr int poll_timeout_ms = 1000;
 
-HttpFault fault_of(CURLcode code, bool is_in_redirect) {
+HttpFault fault_of(CURLcode code) {
   switch (code) {
     case CURLE_OK:
       return HttpFault::none;
@@ -41,11 +45,6 @@ HttpFault fault_of(CURLcode code, bool is_in_redirect) {
     case CURLE_SSL_INVALIDCERTSTATUS:
     case CURLE_USE_SSL_FAILED:
       return HttpFault::tls;
-    case CURLE_TOO_MANY_REDIRECTS:
-      return HttpFault::redirect;
-    case CURLE_UNSUPPORTED_PROTOCOL:  // also: an answer without an HTTP header
-    case CURLE_URL_MALFORMAT:
-      return is_in_redirect ? HttpFault::redirect : HttpFault::protocol;
     default:
       return HttpFault::protocol;
   }
@@ -63,6 +62,17 @@ bool is_loopback_url(const std::string& url) {
   return name == "localhost" || name == "[::1]" || name.starts_with("127.");
 }
 
+// What requests to one origin share: everything up to the path.
+std::string_view origin_part(std::string_view url) {
+  const size_t scheme = url.find("://");
+  return scheme == std::string_view::npos ? url
+                                          : url.substr(0, url.find_first_of("/?#", scheme + 3));
+}
+
+std::string seconds_text(std::chrono::milliseconds time) {
+  return fmt::format("{:.3g} s", static_cast<double>(time.count()) / 1000);
+}
+
 template <typename Value>
 void set(CURL* easy, CURLoption option, Value value) {
   const CURLcode code = curl_easy_setopt(easy, option, value);
@@ -75,11 +85,11 @@ void set(CURL* easy, CURLoption option, Value value) {
 // One request under way. libcurl holds pointers into it, so it never moves.
 class Transfer {
  public:
-  Transfer(CURLM* multi, const CurlOptions& options, HttpConversation& conversation,
+  Transfer(CURLM* multi, const std::string& user_agent, HttpConversation& conversation,
            HttpRequest request)
       : multi_(multi), conversation_(conversation), request_(std::move(request)) {
     if (easy_ == nullptr) throw Error{"bug", "libcurl gave no handle"};
-    set_up(options);
+    set_up(user_agent);
     if (curl_multi_add_handle(multi_, easy_.get()) != CURLM_OK) {
       throw Error{"bug", "libcurl takes no further request"};
     }
@@ -92,44 +102,108 @@ class Transfer {
   [[nodiscard]] HttpConversation& conversation() const { return conversation_; }
   [[nodiscard]] bool is_interruptible() const { return request_.is_interruptible; }
 
+  [[nodiscard]] std::string_view origin() const { return origin_part(request_.url); }
+  // Whether many requests can share the connection.
+  [[nodiscard]] bool is_multiplexed() const {
+    return number(CURLINFO_HTTP_VERSION) >= CURL_HTTP_VERSION_2_0;
+  }
+
   HttpResponse finish(CURLcode code) {
-    long status = 0;
-    curl_easy_getinfo(handle(), CURLINFO_RESPONSE_CODE, &status);
-    response_.status = static_cast<int>(status);
-    const bool is_in_redirect = status >= 300 && status < 400;
-    response_.fault = is_too_large_ ? HttpFault::too_large : fault_of(code, is_in_redirect);
-    if (response_.fault == HttpFault::none) return std::move(response_);
+    response_.status = static_cast<int>(number(CURLINFO_RESPONSE_CODE));
+    response_.elapsed = time(CURLINFO_TOTAL_TIME_T);
+    if (!is_proxied()) response_.peer_address = text(CURLINFO_PRIMARY_IP);
+    const HttpFault fault = is_too_large_         ? HttpFault::too_large
+                            : is_private_address_ ? HttpFault::private_address
+                                                  : fault_of(code);
+    if (fault == HttpFault::none) return std::move(response_);
     // Half an answer is no answer: nobody shall act on it.
-    return {.fault = response_.fault, .fault_text = describe(code)};
+    return {.fault = fault,
+            .fault_text = describe(code),
+            .speaks_http = response_.speaks_http,
+            .peer_address = response_.peer_address,
+            .elapsed = response_.elapsed};
   }
 
  private:
-  void set_up(const CurlOptions& options) {
+  [[nodiscard]] long number(CURLINFO info) const {
+    long value = 0;
+    curl_easy_getinfo(handle(), info, &value);
+    return value;
+  }
+  [[nodiscard]] std::chrono::milliseconds time(CURLINFO info) const {
+    curl_off_t microseconds = 0;
+    curl_easy_getinfo(handle(), info, &microseconds);
+    return std::chrono::milliseconds{microseconds / 1000};
+  }
+  [[nodiscard]] std::string text(CURLINFO info) const {
+    const char* value = nullptr;
+    curl_easy_getinfo(handle(), info, &value);
+    return value != nullptr ? value : "";
+  }
+  // Only known for tunnels, which is how https goes through a proxy.
+  [[nodiscard]] bool is_proxied() const { return number(CURLINFO_HTTP_CONNECTCODE) != 0; }
+
+  void set_up(const std::string& user_agent) {
     CURL* const easy = handle();
     const HttpLimits& limits = request_.limits;
     set(easy, CURLOPT_URL, request_.url.c_str());
     set(easy, CURLOPT_NOSIGNAL, 1L);
     set(easy, CURLOPT_ERRORBUFFER, error_text_.data());
-    set(easy, CURLOPT_USERAGENT, options.user_agent.c_str());
+    set(easy, CURLOPT_USERAGENT, user_agent.c_str());
     set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(limits.connect_timeout.count()));
     set(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(limits.total_timeout.count()));
     set(easy, CURLOPT_PIPEWAIT, 1L);  // rather share an HTTP/2 connection than open another
     // Asks for plain bytes, and unpacks what a server compresses all the same.
     set(easy, CURLOPT_ACCEPT_ENCODING, "identity");
-    if (!options.ca_file.empty()) set(easy, CURLOPT_CAINFO, options.ca_file.c_str());
-    if (!request_.unix_socket.empty()) {
-      set(easy, CURLOPT_UNIX_SOCKET_PATH, request_.unix_socket.c_str());
+    if (limits.silence_timeout.count() > 0) {
+      set(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+      set(easy, CURLOPT_LOW_SPEED_TIME,
+          static_cast<long>(
+              std::chrono::ceil<std::chrono::seconds>(limits.silence_timeout).count()));
     }
-    if (!request_.unix_socket.empty() || is_loopback_url(request_.url)) {
-      set(easy, CURLOPT_PROXY, "");
+    if (request_.is_public_only) {
+      set(easy, CURLOPT_PREREQFUNCTION, &Transfer::on_connected);
+      set(easy, CURLOPT_PREREQDATA, this);
     }
+    set_up_tls();
+    set_up_way();
     set(easy, CURLOPT_WRITEFUNCTION, &Transfer::on_body);
     set(easy, CURLOPT_WRITEDATA, this);
     set(easy, CURLOPT_HEADERFUNCTION, &Transfer::on_header);
     set(easy, CURLOPT_HEADERDATA, this);
     set_up_method();
     set_up_headers();
+  }
+
+  // What the request names comes to what CURLOPT_CAPATH has by default: the system's CAs.
+  void set_up_tls() {
+    CURL* const easy = handle();
+    const HttpTls& tls = request_.tls;
+    if (!tls.ca_pem.empty()) {
+      // libcurl only reads it.
+      curl_blob blob{.data = const_cast<char*>(tls.ca_pem.data()),
+                     .len = tls.ca_pem.size(),
+                     .flags = CURL_BLOB_NOCOPY};
+      set(easy, CURLOPT_CAINFO_BLOB, &blob);
+    }
+    if (!tls.client_certificate.empty()) {
+      set(easy, CURLOPT_SSLCERT, tls.client_certificate.c_str());
+      set(easy, CURLOPT_SSLKEY, tls.client_key.c_str());
+    }
+  }
+
+  void set_up_way() {
+    CURL* const easy = handle();
+    if (!request_.unix_socket.empty()) {
+      set(easy, CURLOPT_UNIX_SOCKET_PATH, request_.unix_socket.c_str());
+    }
+    if (!request_.unix_socket.empty() || is_loopback_url(request_.url)) {
+      set(easy, CURLOPT_PROXY, "");
+    } else if (!request_.proxy.empty()) {
+      set(easy, CURLOPT_PROXY, request_.proxy.c_str());
+      set(easy, CURLOPT_NOPROXY, request_.no_proxy.c_str());
+    }
   }
 
   void set_up_method() {
@@ -141,13 +215,7 @@ class Transfer {
       set(easy, CURLOPT_CUSTOMREQUEST, request_.method.c_str());
       set(easy, CURLOPT_POSTFIELDS, request_.body.data());
       set(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
-      return;  // a body may hold a secret, which a redirect would carry anywhere
     }
-    // By default libcurl sends an Authorization header of ours to the first origin only (scheme,
-    // host and port; since 7.83).
-    set(easy, CURLOPT_FOLLOWLOCATION, request_.limits.redirects_max > 0 ? 1L : 0L);
-    set(easy, CURLOPT_MAXREDIRS, static_cast<long>(request_.limits.redirects_max));
-    set(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
   }
 
   void set_up_headers() {
@@ -191,22 +259,19 @@ class Transfer {
     }
     const std::string_view line = trim({bytes, count});
     if (line.starts_with("HTTP/")) {
-      transfer.begin_response();
+      transfer.response_.headers.clear();  // an interim response came before
+      transfer.response_.speaks_http = true;
     } else if (const size_t colon = line.find(':'); colon != std::string_view::npos) {
       transfer.response_.headers.emplace_back(line.substr(0, colon), trim(line.substr(colon + 1)));
     }
     return count;
   }
 
-  // A redirect or an interim response came before: only the last one counts. After an https one no
-  // redirect may lead to http, wherever the chain began.
-  void begin_response() {
-    response_.headers.clear();
-    const char* scheme = nullptr;
-    curl_easy_getinfo(handle(), CURLINFO_SCHEME, &scheme);
-    if (scheme != nullptr && equal_ignoring_case(scheme, "https")) {
-      curl_easy_setopt(handle(), CURLOPT_REDIR_PROTOCOLS_STR, "https");
-    }
+  // Called with every connection, old or new, before the request is sent.
+  static int on_connected(void* self, char* peer, char*, int, int) {
+    auto& transfer = *static_cast<Transfer*>(self);
+    transfer.is_private_address_ = !transfer.is_proxied() && !is_public_address(peer);
+    return transfer.is_private_address_ ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
   }
 
   [[nodiscard]] std::string describe(CURLcode code) const {
@@ -214,13 +279,27 @@ class Transfer {
       return fmt::format("the answer is larger than {}",
                          human_bytes(static_cast<long long>(request_.limits.body_bytes_max)));
     }
+    if (is_private_address_) return "its address is " + this->text(CURLINFO_PRIMARY_IP);
+    if (code == CURLE_OPERATION_TIMEDOUT) return describe_timeout();
     std::string text = error_text_.front() != '\0' ? error_text_.data() : curl_easy_strerror(code);
-    long os_error = 0;
-    curl_easy_getinfo(handle(), CURLINFO_OS_ERRNO, &os_error);
+    const long os_error = number(CURLINFO_OS_ERRNO);
     if (code == CURLE_COULDNT_CONNECT && os_error != 0) {
       text += fmt::format(" ({})", std::strerror(static_cast<int>(os_error)));
     }
     return printable(text);
+  }
+
+  [[nodiscard]] std::string describe_timeout() const {
+    const HttpLimits& limits = request_.limits;
+    const auto elapsed = time(CURLINFO_TOTAL_TIME_T);
+    if (elapsed >= limits.total_timeout) {
+      return fmt::format("not complete after {}", seconds_text(limits.total_timeout));
+    }
+    // Set once the connection stands, TLS included.
+    if (time(CURLINFO_PRETRANSFER_TIME_T).count() == 0 && number(CURLINFO_REQUEST_SIZE) == 0) {
+      return fmt::format("no connection after {}", seconds_text(limits.connect_timeout));
+    }
+    return fmt::format("silent for {}", seconds_text(limits.silence_timeout));
   }
 
   CURLM* multi_;
@@ -229,6 +308,7 @@ class Transfer {
   HttpResponse response_;
   size_t header_bytes_ = 0;
   bool is_too_large_ = false;
+  bool is_private_address_ = false;
   std::array<char, CURL_ERROR_SIZE> error_text_{};
   std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)> headers_{nullptr,
                                                                        curl_slist_free_all};
@@ -247,7 +327,8 @@ class CurlHttp::Multi {
     handle_ = curl_multi_init();
     if (handle_ == nullptr) throw Error{"bug", "libcurl gave no multi handle"};
     curl_multi_setopt(handle_, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
-    curl_multi_setopt(handle_, CURLMOPT_MAX_HOST_CONNECTIONS, connections_per_host_max);
+    curl_multi_setopt(handle_, CURLMOPT_MAX_HOST_CONNECTIONS,
+                      static_cast<long>(connections_per_origin_max));
   }
   Multi(const Multi&) = delete;
   Multi& operator=(const Multi&) = delete;
@@ -264,27 +345,38 @@ class CurlHttp::Multi {
 // One call of `run`; its transfers end with it, also when an exception leaves.
 class CurlHttp::Run {
  public:
-  Run(CURLM* multi, Signals& signals, const CurlOptions& options)
-      : multi_(multi), signals_(signals), options_(options) {}
+  Run(CURLM* multi, Signals& signals, const std::string& user_agent)
+      : multi_(multi), signals_(signals), user_agent_(user_agent) {}
 
   void drive(std::span<HttpConversation* const> conversations) {
     for (HttpConversation* const conversation : conversations) {
       take(*conversation, conversation->begin());
     }
     resume_waiting();
-    while (!queue_.empty() || !transfers_.empty()) {
+    while (true) {
       start_queued();
+      if (transfers_.empty() && paused_.empty()) break;
       int running = 0;
       check(curl_multi_perform(multi_, &running));
-      if (!finish_done()) wait();
+      if (!finish_done() && !resume_paused()) wait();
     }
     if (!waiting_.empty()) throw Error{"bug", "HTTP conversations wait for one another"};
   }
 
  private:
+  using Steady = std::chrono::steady_clock;
   struct Queued {
     HttpConversation* conversation;
     HttpRequest request;
+  };
+  // Requests to one origin.
+  struct Lane {
+    std::deque<Queued> queue;
+    size_t in_flight = 0;
+    bool is_multiplexed = false;
+    [[nodiscard]] bool has_room() const {
+      return in_flight < (is_multiplexed ? streams_per_origin_max : connections_per_origin_max);
+    }
   };
 
   static void check(CURLMcode code) {
@@ -293,9 +385,13 @@ class CurlHttp::Run {
 
   void take(HttpConversation& conversation, HttpStep step) {
     if (auto* const request = std::get_if<HttpRequest>(&step)) {
-      queue_.push_back({&conversation, std::move(*request)});
+      lanes_[std::string{origin_part(request->url)}].queue.push_back(
+          {&conversation, std::move(*request)});
     } else if (std::holds_alternative<HttpWait>(step)) {
       waiting_.push_back(&conversation);
+    } else if (const auto* const pause = std::get_if<HttpPause>(&step)) {
+      std::uniform_int_distribution<long> length{pause->shortest.count(), pause->longest.count()};
+      paused_.emplace(Steady::now() + std::chrono::milliseconds{length(random_)}, &conversation);
     }
   }
 
@@ -306,13 +402,28 @@ class CurlHttp::Run {
     }
   }
 
+  bool resume_paused() {
+    bool has_advanced = false;
+    while (!paused_.empty() && paused_.begin()->first <= Steady::now()) {
+      HttpConversation* const conversation = paused_.extract(paused_.begin()).mapped();
+      take(*conversation, conversation->resume());
+      has_advanced = true;
+    }
+    if (has_advanced) resume_waiting();
+    return has_advanced;
+  }
+
   void start_queued() {
-    for (; !queue_.empty() && transfers_.size() < in_flight_max; queue_.pop_front()) {
-      Queued& next = queue_.front();
-      auto transfer =
-          std::make_unique<Transfer>(multi_, options_, *next.conversation, std::move(next.request));
-      CURL* const handle = transfer->handle();
-      transfers_.emplace(handle, std::move(transfer));
+    for (auto& [origin, lane] : lanes_) {
+      while (!lane.queue.empty() && lane.has_room() && transfers_.size() < in_flight_max) {
+        Queued next = std::move(lane.queue.front());
+        lane.queue.pop_front();
+        auto transfer = std::make_unique<Transfer>(multi_, user_agent_, *next.conversation,
+                                                   std::move(next.request));
+        CURL* const handle = transfer->handle();
+        transfers_.emplace(handle, std::move(transfer));
+        ++lane.in_flight;
+      }
     }
   }
 
@@ -323,6 +434,9 @@ class CurlHttp::Run {
       if (message->msg != CURLMSG_DONE) continue;
       const CURLcode code = message->data.result;
       const auto transfer = std::move(transfers_.extract(message->easy_handle).mapped());
+      Lane& lane = lanes_.at(std::string{transfer->origin()});
+      --lane.in_flight;
+      if (code == CURLE_OK) lane.is_multiplexed = transfer->is_multiplexed();
       HttpConversation& conversation = transfer->conversation();
       take(conversation, conversation.on_response(transfer->finish(code)));
       resume_waiting();
@@ -335,27 +449,35 @@ class CurlHttp::Run {
     curl_waitfd interruption{.fd = signals_.fd(), .events = CURL_WAIT_POLLIN, .revents = 0};
     const bool is_interruptible = std::ranges::all_of(
         transfers_, [](const auto& entry) { return entry.second->is_interruptible(); });
-    check(
-        curl_multi_poll(multi_, &interruption, is_interruptible ? 1 : 0, poll_timeout_ms, nullptr));
+    check(curl_multi_poll(multi_, &interruption, is_interruptible ? 1 : 0, patience_ms(), nullptr));
     if (interruption.revents != 0) signals_.throw_if_any();
+  }
+
+  [[nodiscard]] int patience_ms() const {
+    if (paused_.empty()) return poll_timeout_ms;
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(paused_.begin()->first - Steady::now());
+    return static_cast<int>(std::clamp<long>(left.count(), 0, poll_timeout_ms));
   }
 
   CURLM* multi_;
   Signals& signals_;
-  const CurlOptions& options_;
-  std::deque<Queued> queue_;
+  const std::string& user_agent_;
+  std::minstd_rand random_{std::random_device{}()};
+  std::map<std::string, Lane> lanes_;
   std::vector<HttpConversation*> waiting_;
+  std::multimap<Steady::time_point, HttpConversation*> paused_;
   std::map<CURL*, std::unique_ptr<Transfer>> transfers_;
 };
 
-CurlHttp::CurlHttp(Signals& signals, CurlOptions options)
-    : signals_(signals), options_(std::move(options)) {}
+CurlHttp::CurlHttp(Signals& signals, std::string user_agent)
+    : signals_(signals), user_agent_(std::move(user_agent)) {}
 
 CurlHttp::~CurlHttp() = default;
 
 void CurlHttp::run(std::span<HttpConversation* const> conversations) {
   if (!multi_) multi_ = std::make_unique<Multi>();
-  Run{multi_->handle(), signals_, options_}.drive(conversations);
+  Run{multi_->handle(), signals_, user_agent_}.drive(conversations);
 }
 
 }  // namespace sparkrun::sys

@@ -9,18 +9,12 @@
 
 namespace sparkrun::sys {
 
-struct CurlOptions {
-  std::string user_agent = "sparkrun";
-  std::string ca_file;  // what SSL_CERT_FILE names; empty: the system's CAs
-};
-
 // Http by libcurl (7.85 or newer): all conversations share one event loop and its connections,
-// which stay open between calls. Proxies come from the usual variables and are not used for
-// loopback hosts. A redirect is followed only for GET and HEAD. Nothing is initialised before the
-// first `run`.
+// which stay open between calls. The number of requests under way at once is bounded, in all and
+// for each origin. Nothing is initialised before the first `run`.
 class CurlHttp final : public Http {
  public:
-  CurlHttp(Signals& signals, CurlOptions options);
+  CurlHttp(Signals& signals, std::string user_agent);
   CurlHttp(const CurlHttp&) = delete;
   CurlHttp& operator=(const CurlHttp&) = delete;
   ~CurlHttp() override;
@@ -32,7 +26,7 @@ class CurlHttp final : public Http {
   class Run;
 
   Signals& signals_;
-  CurlOptions options_;
+  std::string user_agent_;
   std::unique_ptr<Multi> multi_;
 };
 

@@ -15,9 +15,17 @@ namespace sparkrun::sys {
 // Everything that bounds one exchange; nothing from outside is unlimited.
 struct HttpLimits {
   std::chrono::milliseconds connect_timeout{10'000};
+  // The longest silence of a server that is connected, counted in whole seconds; 0: any.
+  std::chrono::milliseconds silence_timeout{0};
   std::chrono::milliseconds total_timeout{30'000};
   size_t body_bytes_max = size_t{4} << 20;
-  int redirects_max = 5;
+};
+
+// Whom to believe and how to prove oneself, beyond the system's CAs.
+struct HttpTls {
+  std::string_view ca_pem;         // counts as CAs too; outlives the request
+  std::string client_certificate;  // path of a PEM file; empty: none
+  std::string client_key;          // path of a PEM file
 };
 
 struct HttpRequest {
@@ -27,14 +35,31 @@ struct HttpRequest {
   std::string body;
   std::string unix_socket;  // path; empty: over the network
   HttpLimits limits;
+  HttpTls tls;
+  // URL; empty: as the usual variables say. Never used for loopback hosts.
+  std::string proxy;
+  std::string no_proxy;  // hosts that `proxy` is not for, in the words of NO_PROXY
+  // Only to a public address: not to this machine, a private network or a link.
+  bool is_public_only = false;
   // False: a signal that arrives meanwhile stays for whoever waits for signals next. For questions
   // that are asked beside a running job, whose signals are the job's, and for cleaning up after
   // one.
   bool is_interruptible = true;
 };
 
-// Why there is no answer. `protocol`: what came is not HTTP, or was cut off.
-enum class HttpFault { none, resolve, connect, timeout, tls, too_large, redirect, protocol };
+// Why there is no answer. `protocol`: what came is not HTTP, or was cut off. `redirect` is for
+// those who follow redirects.
+enum class HttpFault {
+  none,
+  resolve,
+  connect,
+  timeout,
+  tls,
+  too_large,
+  redirect,
+  private_address,
+  protocol
+};
 
 struct HttpResponse {
   int status = 0;
@@ -42,6 +67,9 @@ struct HttpResponse {
   std::string body;
   HttpFault fault = HttpFault::none;
   std::string fault_text;
+  bool speaks_http = false;  // a status line came, even if the rest is a fault
+  std::string peer_address;  // IP; empty when unknown or behind a proxy
+  std::chrono::milliseconds elapsed{0};
 
   // The first header of that name, compared without case.
   [[nodiscard]] std::optional<std::string> header(std::string_view name) const;
@@ -49,8 +77,13 @@ struct HttpResponse {
 };
 
 struct HttpWait {};  // another conversation has to get further first (it fetches a token for both)
+// Some time between the two has to pass first.
+struct HttpPause {
+  std::chrono::milliseconds shortest{0};
+  std::chrono::milliseconds longest{0};
+};
 struct HttpDone {};
-using HttpStep = std::variant<HttpRequest, HttpWait, HttpDone>;
+using HttpStep = std::variant<HttpRequest, HttpWait, HttpPause, HttpDone>;
 
 // A dialogue of requests that depend on one another, without I/O of its own: it is asked for its
 // next step at the start, after each response, and again while it waits.
@@ -59,12 +92,11 @@ class HttpConversation {
   virtual ~HttpConversation() = default;
   virtual HttpStep begin() = 0;
   virtual HttpStep on_response(const HttpResponse& response) = 0;
-  // Called after a HttpWait, whenever any other conversation has advanced.
+  // Called after a HttpWait, whenever any other conversation has advanced, and after a HttpPause.
   virtual HttpStep resume() { return HttpDone{}; }
 };
 
-// Sends requests. Credentials in an `Authorization` header never follow a redirect to another
-// origin (scheme, host and port), and no redirect leads from https to http.
+// Sends requests, each to the URL that it names: redirects are answers, not followed.
 class Http {
  public:
   virtual ~Http() = default;

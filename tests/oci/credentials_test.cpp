@@ -1,124 +1,167 @@
 // SPDX-License-Identifier: MIT
 #include "oci/credentials.hpp"
 
-#include "base/base64.hpp"
 #include "base/error.hpp"
+#include "support/fake_processes.hpp"
+#include "support/temp_dir.hpp"
 
 #include <gtest/gtest.h>
 
 namespace sparkrun::oci {
 namespace {
 
-Credentials parse(const std::string& text) {
-  return Credentials::parse(text, "/h/.docker/config.json");
-}
+constexpr std::string_view from_helper = R"({"ServerURL":"r.test","Username":"u","Secret":"p"})";
 
-std::string user_at(const Credentials& credentials, const std::string& registry,
-                    const std::string& repository) {
-  return credentials.find(registry, repository).value_or(Credential{.username = "nobody"}).username;
-}
-
-std::string auths(const std::vector<std::pair<std::string, std::string>>& users) {
-  std::string text = R"({"auths":{)";
-  for (const auto& [key, user] : users) {
-    if (text.back() == '}') text += ",";
-    text += "\"" + key + R"(":{"auth":")" + to_base64(user + ":pw") + "\"}";
-  }
-  return text + "}}";
-}
-
-TEST(Credentials, AreReadFromBase64) {
-  const auto found =
-      parse(R"({"auths":{"nvcr.io":{"auth":")" + to_base64("$oauthtoken:a:b") + "\"}}}")
-          .find("nvcr.io", "nvidia/cuda");
-
-  ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(found->username, "$oauthtoken");
-  EXPECT_EQ(found->password, "a:b");
-  EXPECT_EQ(found->basic(), "Basic " + to_base64("$oauthtoken:a:b"));
-}
-
-TEST(Credentials, AreReadFromPlainMembersAndTokens) {
-  const Credentials credentials = parse(
-      R"({"auths":{"a.test":{"username":"u","password":"p"},"b.test":{"identitytoken":"i"},
-      "c.test":{"registrytoken":"r"}}})");
-
-  EXPECT_EQ(credentials.find("a.test", "x")->password, "p");
-  EXPECT_EQ(credentials.find("b.test", "x")->identity_token, "i");
-  EXPECT_EQ(credentials.find("c.test", "x")->registry_token, "r");
-  EXPECT_FALSE(credentials.find("d.test", "x").has_value());
-}
-
-TEST(Credentials, OfDockerHubAreFoundUnderAllItsNames) {
-  for (const std::string key :
-       {"https://index.docker.io/v1/", "index.docker.io", "docker.io", "registry-1.docker.io",
-        "https://registry-1.docker.io/v2/", "https://index.docker.io/v1"}) {
-    EXPECT_EQ(user_at(parse(auths({{key, "me"}})), "docker.io", "library/ubuntu"), "me") << key;
-  }
-}
-
-TEST(Credentials, OfDockerHubAreThoseOfDockerLogin) {
-  const std::string login_key = "https://index.docker.io/v1/";
-
-  EXPECT_EQ(user_at(parse(auths({{"docker.io", "old"}, {login_key, "me"}})), "docker.io", "a/b"),
-            "me");
-  EXPECT_EQ(user_at(parse(auths({{login_key, "me"}, {"docker.io", "old"}})), "docker.io", "a/b"),
-            "me");
-}
-
-TEST(Credentials, AreThoseOfTheLongestPath) {
-  const Credentials credentials =
-      parse(auths({{"r.test", "host"}, {"r.test/team", "team"}, {"r.test/team/app", "app"}}));
-
-  EXPECT_EQ(user_at(credentials, "r.test", "team/app"), "app");
-  EXPECT_EQ(user_at(credentials, "r.test", "team/app/v1"), "app");
-  EXPECT_EQ(user_at(credentials, "r.test", "team/other"), "team");
-  EXPECT_EQ(user_at(credentials, "r.test", "teamster"), "host");
-}
-
-TEST(Credentials, OfAnotherPathOrPortAreNotUsed) {
-  const Credentials credentials =
-      parse(auths({{"r.test/team/v1", "team"}, {"p.test:5000", "port"}}));
-
-  EXPECT_EQ(user_at(credentials, "r.test", "team/v1"), "team");
-  EXPECT_EQ(user_at(credentials, "r.test", "team"), "nobody");
-  EXPECT_EQ(user_at(credentials, "r.test", "team/other"), "nobody");
-  EXPECT_EQ(user_at(credentials, "p.test", "x"), "nobody");
-}
-
-TEST(Credentials, AreLookedForFurtherWhereAnEntryIsEmpty) {
-  const Credentials credentials =
-      parse(R"({"auths":{"r.test":{"username":"u","password":"p"},"r.test/a":{},"e.test":{}}})");
-
-  EXPECT_EQ(user_at(credentials, "r.test", "a"), "u");
-  EXPECT_FALSE(credentials.find("e.test", "a").has_value());
-}
-
-TEST(Credentials, RememberTheHelpers) {
-  const Credentials credentials =
-      parse(R"({"credsStore":"desktop","credHelpers":{"https://nvcr.io":"ngc"}})");
-
-  EXPECT_EQ(credentials.helper("nvcr.io"), "ngc");
-  EXPECT_EQ(credentials.helper("docker.io"), "desktop");
-  EXPECT_FALSE(parse("{}").helper("docker.io").has_value());
-}
-
-TEST(Credentials, ThatAreMalformedNameTheFileAndNeverTheSecret) {
-  for (const std::string text :
-       {"", "[]", R"({"auths":[]})", R"({"auths":{"r.test":"hunter2"}})",
-        R"({"auths":{"r.test":{"auth":"hunter2!"}}})",
-        R"({"auths":{"r.test":{"auth":"aHVudGVyMg=="}}})",
-        R"({"auths":{"r.test":{"registrytoken":"hunter2\r\nX: y"}}})", R"({"credHelpers":1})",
-        R"({"auths":{"r.test":{"auth":"hunter2")"}) {
-    try {
-      static_cast<void>(parse(text));
-      ADD_FAILURE() << text;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.id(), "credentials.invalid");
-      const std::string message = error.what();
-      EXPECT_NE(message.find("/h/.docker/config.json"), std::string::npos);
-      EXPECT_EQ(message.find("hunter2"), std::string::npos);
+class CredentialsTest : public testing::Test {
+ protected:
+  Credentials of(const std::vector<std::string>& texts) {
+    std::vector<CredentialFile> files;
+    for (const std::string& text : texts) {
+      files.push_back(CredentialFile::parse(text, "file " + std::to_string(files.size() + 1)));
     }
+    return {std::move(files), processes, std::chrono::seconds{7}};
+  }
+
+  void helper_says(const std::string& out, int exit = 0, const std::string& err = "") {
+    processes.on({"docker-credential-h"}, {.out = out, .err = err, .exit = exit});
+  }
+
+  test::FakeProcesses processes;
+};
+
+std::string plain(const std::string& key, const std::string& user) {
+  return R"("auths":{")" + key + R"(":{"username":")" + user + R"(","password":"pw"}})";
+}
+
+TEST_F(CredentialsTest, AreThoseOfTheFirstFileThatHasThem) {
+  Credentials credentials =
+      of({"{}", "{" + plain("r.test", "second") + "}", "{" + plain("r.test", "third") + "}"});
+
+  const auto login = credentials.find("r.test", "app");
+
+  ASSERT_TRUE(login);
+  EXPECT_EQ(login->credential.username, "second");
+  EXPECT_EQ(login->source, "file 2");
+  EXPECT_FALSE(credentials.find("other.test", "app"));
+}
+
+TEST_F(CredentialsTest, AreAskedOfTheHelper) {
+  helper_says(std::string{from_helper});
+  Credentials credentials = of({R"({"credHelpers":{"r.test":"h"}})"});
+
+  const auto login = credentials.find("r.test", "app");
+
+  ASSERT_TRUE(login);
+  EXPECT_EQ(login->credential.password, "p");
+  EXPECT_EQ(login->source, "docker-credential-h (file 1)");
+  EXPECT_EQ(processes.ran.at(0).argv, (std::vector<std::string>{"docker-credential-h", "get"}));
+  EXPECT_EQ(processes.ran.at(0).input, "r.test");
+  EXPECT_EQ(processes.ran.at(0).timeout, std::chrono::seconds{7});
+}
+
+TEST_F(CredentialsTest, AreAskedOfTheHelperOnce) {
+  helper_says(std::string{from_helper});
+  Credentials credentials = of({R"({"credsStore":"h"})"});
+
+  static_cast<void>(credentials.find("r.test", "a"));
+  static_cast<void>(credentials.find("r.test", "b"));
+  static_cast<void>(credentials.find("docker.io", "library/b"));
+
+  ASSERT_EQ(processes.ran.size(), 2U);
+  EXPECT_EQ(processes.ran.at(1).input, "https://index.docker.io/v1/");
+}
+
+TEST_F(CredentialsTest, OfTheUserTokenAreAnIdentityToken) {
+  helper_says(R"({"Username":"<token>","Secret":"refresh"})");
+
+  EXPECT_EQ(of({R"({"credsStore":"h"})"}).find("r.test", "a")->credential.identity_token,
+            "refresh");
+}
+
+// c/image#1427: no login is not a failure.
+TEST_F(CredentialsTest, ThatAHelperDoesNotHaveAreNone) {
+  helper_says("credentials not found in native keychain\n", 1);
+
+  EXPECT_FALSE(of({R"({"credsStore":"h"})"}).find("r.test", "a"));
+  EXPECT_EQ(of({R"({"credsStore":"h",)" + plain("r.test", "me") + "}"})
+                .find("r.test", "a")
+                ->credential.username,
+            "me");
+}
+
+// docker_credential#16: the helper that failed is named.
+TEST_F(CredentialsTest, OfABrokenHelperAreAnErrorThatNamesIt) {
+  const std::vector<sys::ProcessResult> results = {
+      {.exit = 127, .spawn_errno = ENOENT},
+      {.timed_out = true},
+      {.err = "gpg: no key", .exit = 2},
+      {.out = "not json"},
+      {.out = "{}"},
+      {.out = R"({"Username":"u","Secret":""})"},
+  };
+  for (const sys::ProcessResult& result : results) {
+    processes.on({"docker-credential-h"}, result);
+    Credentials credentials = of({R"({"credsStore":"h"})"});
+    try {
+      static_cast<void>(credentials.find("r.test", "a"));
+      ADD_FAILURE();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.id(), "credentials.helper_failed");
+      EXPECT_NE(std::string{error.what()}.find("`docker-credential-h`"), std::string::npos);
+    }
+  }
+}
+
+// oras#1597: a key with a path says more than the host's helper.
+TEST_F(CredentialsTest, OfAPathComeBeforeTheHelper) {
+  helper_says(std::string{from_helper});
+  Credentials credentials = of({R"({"credsStore":"h",)" + plain("r.test/team", "team") + "}"});
+
+  EXPECT_EQ(credentials.find("r.test", "team/app")->credential.username, "team");
+  EXPECT_EQ(credentials.find("r.test", "other/app")->credential.username, "u");
+}
+
+class CredentialFilesTest : public testing::Test {
+ protected:
+  std::vector<std::string> names(std::map<std::string, std::string, std::less<>> variables) {
+    variables.emplace("HOME", folder.path() / "home");
+    std::vector<std::string> found;
+    for (const CredentialFile& file : read_credential_files({.variables = variables})) {
+      found.push_back(file.name());
+    }
+    return found;
+  }
+  std::string write(const std::string& path) {
+    folder.write(path, "{}");
+    return (folder.path() / path).string();
+  }
+
+  test::TempDir folder;
+};
+
+TEST_F(CredentialFilesTest, AreDockersAndPodmans) {
+  const std::vector<std::string> expected = {
+      "DOCKER_AUTH_CONFIG", write("home/.docker/config.json"), write("run/containers/auth.json"),
+      write("home/.config/containers/auth.json")};
+
+  EXPECT_EQ(names({{"DOCKER_AUTH_CONFIG", "{}"}, {"XDG_RUNTIME_DIR", folder.path() / "run"}}),
+            expected);
+}
+
+TEST_F(CredentialFilesTest, AreWhatTheVariablesSay) {
+  write("home/.docker/config.json");
+  const std::string docker = write("d/config.json"), named = write("auth.json");
+
+  EXPECT_EQ(names({{"DOCKER_CONFIG", folder.path() / "d"}}), std::vector<std::string>{docker});
+  EXPECT_EQ(names({{"REGISTRY_AUTH_FILE", named}}), std::vector<std::string>{named});
+}
+
+TEST_F(CredentialFilesTest, ThatWereNamedMustBeThere) {
+  try {
+    names({{"REGISTRY_AUTH_FILE", "/absent"}});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.id(), "file.unreadable");
   }
 }
 

@@ -70,12 +70,14 @@ TEST(Registry, GivesEveryRequestTheTimeouts) {
   const std::vector<ResolveRequest> requests = {{.reference = Reference::parse("reg.test/app:1")}};
 
   static_cast<void>(Registry(http, {},
-                             {.connect_timeout = std::chrono::milliseconds{1},
-                              .total_timeout = std::chrono::milliseconds{2}})
+                             {.timeouts = {.connect = std::chrono::milliseconds{1},
+                                           .first_byte = std::chrono::milliseconds{2},
+                                           .request = std::chrono::milliseconds{3}}})
                         .resolve(requests));
 
   EXPECT_EQ(http.requests().at(0).limits.connect_timeout.count(), 1);
-  EXPECT_EQ(http.requests().at(0).limits.total_timeout.count(), 2);
+  EXPECT_EQ(http.requests().at(0).limits.silence_timeout.count(), 2);
+  EXPECT_EQ(http.requests().at(0).limits.total_timeout.count(), 3);
 }
 
 TEST(Registry, ListsTagsWithoutThoseOfSignatures) {

@@ -327,5 +327,132 @@ TEST(Resolution, ResolvesAnArtifactThatIsNoImage) {
   EXPECT_EQ(error_id(resolve(http, with_configs({"linux/arm64"}))), "registry.not_a_registry");
 }
 
+TEST(Resolution, WarnsOfTwoBuildsForOnePlatform) {
+  const FakeImage twin = test::make_image("linux/arm64", "A=twin");
+  FakeHttp http;
+  http.on(tag_url).reply(200, test::make_index({test::child_json(arm), test::child_json(twin)}));
+
+  const Resolved found = resolved(resolve(http, for_platform("linux/arm64")));
+
+  EXPECT_EQ(found.digest.to_string(), test::digest_of(arm.manifest));
+  EXPECT_EQ(found.warnings.size(), 1U);
+}
+
+TEST(Resolution, SaysThatEntriesDoNotSayTheirPlatform) {
+  FakeHttp http;
+  http.on(tag_url).reply(
+      200, test::make_index({fmt::format(R"({{"mediaType":"{}","digest":"{}","size":1}})",
+                                         media_type::oci_manifest, test::digest_of("x"))}));
+
+  const auto result = resolve(http, for_platform("linux/arm64"));
+
+  EXPECT_EQ(error_id(result), "registry.platform_missing");
+  EXPECT_NE(std::string{std::get<Error>(result).what()}.find("1 of its entries say no platform"),
+            std::string::npos);
+}
+
+TEST(Resolution, SaysWhatIsLeftOfTheQuota) {
+  FakeHttp http;
+  http.on(tag_url).reply(
+      200, test::make_index({test::child_json(arm)}),
+      {{"ratelimit-limit", "100;w=21600"}, {"ratelimit-remaining", "98;w=21600"}});
+
+  const auto limit = resolved(resolve(http, plain())).rate_limit;
+
+  ASSERT_TRUE(limit);
+  EXPECT_EQ(limit->limit, 100);
+  EXPECT_EQ(limit->remaining, 98);
+  EXPECT_EQ(limit->window_seconds, 21600);
+}
+
+// A reference with tag and digest, whose digest is that of the index with `arm` and `amd`.
+class TagBesideDigest : public testing::Test {
+ protected:
+  TagBesideDigest() {
+    http.on(repository + "/manifests/" + test::digest_of(index)).reply(200, index);
+    serve_image(http, repository, arm);
+  }
+
+  TagNow ask(const std::string& pinned) {
+    ResolveRequest request = plain("reg.test/app:1@" + pinned);
+    request.asks_for_tag = true;
+    const auto tag = resolved(resolve(http, request)).tag;
+    EXPECT_TRUE(tag);
+    return tag.value_or(TagNow{});
+  }
+  void head_says(int status, const std::string& digest) {
+    http.on(tag_url).with_method("HEAD").reply(status, "", {{"Docker-Content-Digest", digest}});
+  }
+
+  FakeHttp http;
+  const std::string index = test::make_index({test::child_json(arm), test::child_json(amd)});
+  const std::string other = test::make_index({test::child_json(amd)});
+};
+
+TEST_F(TagBesideDigest, IsAskedForInOneRequestWhereItHasNotMoved) {
+  head_says(200, test::digest_of(index));
+
+  const TagNow tag = ask(test::digest_of(index));
+
+  EXPECT_FALSE(tag.has_moved);
+  EXPECT_EQ(tag.digest, Digest::parse(test::digest_of(index)));
+  EXPECT_EQ(http.requests().size(), 2U);
+}
+
+TEST_F(TagBesideDigest, HasMovedWhereItPointsAtOtherContent) {
+  head_says(200, test::digest_of(other));
+  http.on(tag_url).with_method("GET").reply(200, other);
+
+  const TagNow tag = ask(test::digest_of(index));
+
+  EXPECT_TRUE(tag.has_moved);
+  EXPECT_EQ(tag.digest, Digest::parse(test::digest_of(other)));
+}
+
+TEST_F(TagBesideDigest, HasNotMovedWhereItsIndexHoldsThePinnedBuild) {
+  head_says(200, test::digest_of(index));
+  http.on(tag_url).with_method("GET").reply(200, index);
+
+  EXPECT_FALSE(ask(test::digest_of(arm.manifest)).has_moved);
+}
+
+TEST_F(TagBesideDigest, IsFetchedWhereHeadSaysNothing) {
+  for (const int status : {200, 403, 404, 405}) {
+    FakeHttp::Rule& head = http.on(tag_url).with_method("HEAD");
+    head.reply(status, "", {{"Docker-Content-Digest", "abc"}});
+    http.on(tag_url).with_method("GET").reply(200, index);
+
+    const TagNow tag = ask(test::digest_of(index));
+
+    EXPECT_FALSE(tag.has_moved) << status;
+    EXPECT_FALSE(tag.is_gone) << status;
+    EXPECT_TRUE(tag.digest) << status;
+  }
+}
+
+TEST_F(TagBesideDigest, IsGoneWhereTheRegistryDoesNotHaveIt) {
+  head_says(404, "");
+  http.on(tag_url).with_method("GET").reply(404);
+
+  EXPECT_TRUE(ask(test::digest_of(index)).is_gone);
+}
+
+// k8s-digester#2: who is told to stay away asks no more.
+TEST_F(TagBesideDigest, IsNotFetchedWhereTheRegistryHasHadEnough) {
+  head_says(429, "");
+  http.on(tag_url).with_method("GET").reply(200, index);
+
+  EXPECT_FALSE(ask(test::digest_of(index)).digest);
+  EXPECT_EQ(http.requests().size(), 2U);
+}
+
+TEST_F(TagBesideDigest, MayNotBeKnown) {
+  const TagNow tag = ask(test::digest_of(index));  // nobody answers for the tag
+
+  EXPECT_FALSE(tag.is_gone);
+  EXPECT_FALSE(tag.has_moved);
+  EXPECT_FALSE(tag.digest);
+}
+
 }  // namespace
 }  // namespace sparkrun::oci

@@ -5,6 +5,7 @@
 #include "oci/registry.hpp"
 #include "support/fake_http.hpp"
 #include "support/fake_image.hpp"
+#include "support/fake_processes.hpp"
 
 #include <gtest/gtest.h>
 
@@ -20,18 +21,27 @@ const std::string index_json =
     test::make_index({test::child_json(test::make_image("linux/arm64"))});
 const std::string stored_login = "Basic " + to_base64("me:hunter2");
 
+Credentials credentials(const std::string& text) {
+  static test::FakeProcesses no_helpers;
+  return {{CredentialFile::parse(text, "config.json")}, no_helpers, std::chrono::seconds{1}};
+}
+
 Credentials stored(const std::string& members) {
-  return Credentials::parse(R"({"auths":{"reg.test":{)" + members + "}}}", "config.json");
+  return credentials(R"({"auths":{"reg.test":{)" + members + "}}}");
 }
 
 Credentials password() { return stored(R"("username":"me","password":"hunter2")"); }
 
 ResolveResult resolve(FakeHttp& http, const Credentials& credentials = {},
                       const RegistryOptions& options = {},
-                      const std::string& reference = "reg.test/team/app:1") {
+                      const std::string& reference = "reg.test/team/app:1",
+                      const Certificates& certificates = {}) {
   const std::vector<ResolveRequest> requests = {{.reference = Reference::parse(reference)}};
-  return Registry{http, credentials, options}.resolve(requests).at(0);
+  return Registry{http, credentials, options, certificates}.resolve(requests).at(0);
 }
+
+// The user named a CA for all registries.
+Certificates named_ca() { return {"", true, {}}; }
 
 std::string error_id(const ResolveResult& result) {
   const auto* const error = std::get_if<Error>(&result);
@@ -88,7 +98,10 @@ TEST(Session, UnderstandsTheChallengesThatRegistriesSend) {
       {one(R"(Bearer realm="https://auth.test/token")"), bare},
       {one(R"(Bearer realm="https://auth.test/token",scope="")"), bare},
       {one(R"(Bearer realm="https://auth.test/token",scope="repository:team/app:pull,push")"),
-       "https://auth.test/token?scope=repository%3Ateam%2Fapp%3Apull%2Cpush"},
+       bare},
+      {one(R"(Bearer realm="https://auth.test/token",scope="repository:hub/team/app:pull")"),
+       "https://auth.test/token?scope=repository%3Ahub%2Fteam%2Fapp%3Apull"},
+      {one(R"(Bearer realm="https://auth.test/token",scope="registry:catalog:*")"), bare},
       {one("bearer realm=https://auth.test/token,service=reg"), token_url},
       {one(R"(BEARER Realm="https://auth.test/token", service="a, b")"),
        bare + "&service=a%2C%20b"},
@@ -160,7 +173,7 @@ TEST(Session, DoesNotAskAnUnreachableRegistryForEachReference) {
   for (const auto& result : Registry(http, {}, {}).resolve(requests)) {
     EXPECT_EQ(error_id(result), "registry.unreachable");
   }
-  EXPECT_EQ(http.requests().size(), 1U);
+  EXPECT_EQ(http.requests().size(), 3U);  // the tries of the first one
 }
 
 TEST(Session, SendsThePasswordToTheTokenEndpointOnly) {
@@ -190,15 +203,6 @@ TEST(Session, NeedsALoginWhereBasicIsOfferedAndThereIsNoPassword) {
   EXPECT_EQ(std::get<Error>(result).hint().find("run `docker login reg.test`"), 0U);
 }
 
-TEST(Session, SaysThatACredentialHelperIsNotAsked) {
-  FakeHttp http;
-  serve_to(http, stored_login, {{"WWW-Authenticate", R"(Basic realm="reg")"}});
-
-  const auto result = resolve(http, Credentials::parse(R"({"credsStore":"desktop"})", "c"));
-
-  EXPECT_TRUE(contains(message(result), "`desktop`")) << message(result);
-}
-
 TEST(Session, UsesAStoredRegistryTokenAsItIs) {
   FakeHttp http;
   serve_to(http, "Bearer r3g", test::bearer_challenge("https://auth.test/token"));
@@ -225,8 +229,8 @@ TEST(Session, GetsATokenWhereNoneCanBePosted) {
     http.on("https://auth.test/token").with_method("POST").reply(status);
     http.on(token_url).with("Authorization", stored_login).reply(200, R"({"token":"t0k"})");
 
-    const auto credentials = stored(R"("identitytoken":"i","username":"me","password":"hunter2")");
-    EXPECT_EQ(error_id(resolve(http, credentials)), "none");
+    const auto both = stored(R"("identitytoken":"i","username":"me","password":"hunter2")");
+    EXPECT_EQ(error_id(resolve(http, both)), "none");
   }
 }
 
@@ -377,6 +381,7 @@ TEST(Session, SaysWhenARateLimitEnds) {
   http.on(tag_url).reply(429, "", {{"Retry-After", "3600"}});
 
   EXPECT_TRUE(contains(message(resolve(http)), "retry after 3600 s"));
+  EXPECT_EQ(std::get<Error>(resolve(http)).details().at("retry_after_seconds"), "3600");
 }
 
 TEST(Session, BoundsAndCleansWhatRegistriesSay) {
@@ -385,30 +390,6 @@ TEST(Session, BoundsAndCleansWhatRegistriesSay) {
 
   EXPECT_LT(message(resolve(http)).size(), 400U);
   EXPECT_FALSE(contains(message(resolve(http)), "\x1b"));
-}
-
-TEST(RegistryOrigins, AreHttpsExceptOnThisMachine) {
-  using Origins = std::vector<std::string>;
-
-  EXPECT_EQ(registry_origins("docker.io", {}), Origins{"https://registry-1.docker.io"});
-  EXPECT_EQ(registry_origins("reg.test:5000", {}), Origins{"https://reg.test:5000"});
-  EXPECT_EQ(registry_origins("localhost:5000", {}),
-            (Origins{"http://localhost:5000", "https://localhost:5000"}));
-  EXPECT_EQ(registry_origins("127.0.0.1", {.has_ca = true}),
-            (Origins{"https://127.0.0.1", "http://127.0.0.1"}));
-}
-
-TEST(RegistryOrigins, AreWhatTheListsSay) {
-  using Origins = std::vector<std::string>;
-
-  EXPECT_EQ(registry_origins("reg.test:5000", {.plain_http = {"reg.test:5000"}}),
-            Origins{"http://reg.test:5000"});
-  EXPECT_EQ(registry_origins("reg.test:5000", {.plain_http = {"reg.test"}}),
-            Origins{"http://reg.test:5000"});
-  EXPECT_EQ(registry_origins("reg.test:5000", {.plain_http = {"reg.test:80"}}),
-            Origins{"https://reg.test:5000"});
-  EXPECT_EQ(registry_origins("localhost:5000", {.tls = {"localhost:5000"}}),
-            Origins{"https://localhost:5000"});
 }
 
 const std::string local_path = "://127.0.0.1:5000/v2/app/manifests/1";
@@ -428,7 +409,7 @@ TEST(Session, ChangesToHttpWhenALocalServerCannotSpeakTls) {
     http.on("https" + local_path).fail(fault);
     http.on("http" + local_path).reply(200, index_json);
 
-    EXPECT_EQ(error_id(resolve(http, {}, {.has_ca = true}, "127.0.0.1:5000/app:1")), "none");
+    EXPECT_EQ(error_id(resolve(http, {}, {}, "127.0.0.1:5000/app:1", named_ca())), "none");
   }
 }
 
@@ -437,18 +418,200 @@ TEST(Session, BlamesTlsWhenALocalServerSpeaksItAndIsNotTrusted) {
   http.on("https" + local_path).fail(sys::HttpFault::tls, "self-signed certificate");
   http.on("http" + local_path).reply(400, "Client sent an HTTP request to an HTTPS server.\n");
 
-  const auto result = resolve(http, {}, {.has_ca = true}, "127.0.0.1:5000/app:1");
+  const auto result = resolve(http, {}, {}, "127.0.0.1:5000/app:1", named_ca());
 
   EXPECT_EQ(error_id(result), "registry.tls");
   EXPECT_TRUE(contains(message(result), "self-signed certificate"));
+}
+
+// A connection that breaks may mean that TLS is wanted; where it is not, it was just broken.
+TEST(Session, ComesBackToHttpWhenALocalServerSpeaksNoTlsEither) {
+  FakeHttp http;
+  http.on("http" + local_path).fail(sys::HttpFault::protocol).reply(503).reply(200, index_json);
+  http.on("https" + local_path).fail(sys::HttpFault::tls);
+
+  EXPECT_EQ(error_id(resolve(http, {}, {}, "127.0.0.1:5000/app:1")), "none");
+  EXPECT_EQ(http.requests().size(), 4U);
+
+  FakeHttp broken;
+  broken.on("http" + local_path).fail(sys::HttpFault::protocol, "cut off");
+  broken.on("https" + local_path).fail(sys::HttpFault::tls);
+
+  const auto result = resolve(broken, {}, {}, "127.0.0.1:5000/app:1");
+  EXPECT_EQ(error_id(result), "registry.failed");
+  EXPECT_TRUE(contains(message(result), "cut off"));
 }
 
 TEST(Session, NeverChangesToHttpForAnotherMachine) {
   FakeHttp http;
   http.on(tag_url).fail(sys::HttpFault::tls);
 
-  EXPECT_EQ(error_id(resolve(http, {}, {.has_ca = true})), "registry.tls");
+  EXPECT_EQ(error_id(resolve(http, {}, {}, "reg.test/team/app:1", named_ca())), "registry.tls");
   EXPECT_EQ(http.requests().size(), 1U);
+}
+
+const std::string other_tag_url = "https://reg.test/v2/team/app/manifests/2";
+
+// Resolves both tags of the repository, one after the other.
+std::vector<ResolveResult> resolve_twice(FakeHttp& http, const Credentials& credentials = {}) {
+  Registry registry{http, credentials, {}};
+  std::vector<ResolveResult> results;
+  for (const std::string tag : {"1", "2"}) {
+    const std::vector<ResolveRequest> requests = {
+        {.reference = Reference::parse("reg.test/team/app:" + tag)}};
+    results.push_back(registry.resolve(requests).at(0));
+  }
+  return results;
+}
+
+TEST(Session, KeepsTheTokenForLater) {
+  FakeHttp http;
+  serve_to(http, "Bearer t0k", test::bearer_challenge("https://auth.test/token"));
+  http.on(other_tag_url).with("Authorization", "Bearer t0k").reply(200, index_json);
+  http.on(token_url).reply(200, R"({"token":"t0k"})");
+
+  for (const auto& result : resolve_twice(http)) EXPECT_EQ(error_id(result), "none");
+  EXPECT_EQ(http.count(token_url), 1);
+}
+
+// nvcr.io names another realm for expired tokens, which knows no anonymous clients
+// (nvidia-container-toolkit#1945); ECR public answers 400 (oras-go#1227).
+TEST(Session, RenewsATokenThatHasExpiredAtTheFirstRealm) {
+  for (const int status : {401, 400}) {
+    FakeHttp http;
+    serve_to(http, "Bearer old", test::bearer_challenge("https://auth.test/token"));
+    http.on(other_tag_url)
+        .with("Authorization", "Bearer old")
+        .reply(status, "", test::bearer_challenge("https://dead-end.test/token"));
+    http.on(other_tag_url).with("Authorization", "Bearer new").reply(200, index_json);
+    http.on(token_url).reply(200, R"({"token":"old"})").reply(200, R"({"token":"new"})");
+
+    for (const auto& result : resolve_twice(http)) EXPECT_EQ(error_id(result), "none");
+    EXPECT_EQ(http.count(token_url), 2);
+  }
+}
+
+TEST(Session, RenewsATokenOnce) {
+  FakeHttp http;
+  serve_to(http, "Bearer t0k", test::bearer_challenge("https://auth.test/token"));
+  http.on(other_tag_url).reply(401, "", test::bearer_challenge("https://auth.test/token"));
+  http.on(token_url).reply(200, R"({"token":"t0k"})");
+
+  EXPECT_EQ(error_id(resolve_twice(http).at(1)), "registry.login_needed");
+  EXPECT_EQ(http.count(token_url), 2);
+}
+
+TEST(Session, RenewsATokenForAllWhoWaitForIt) {
+  FakeHttp http;
+  serve_to(http, "Bearer old", test::bearer_challenge("https://auth.test/token"));
+  http.on(token_url).reply(200, R"({"token":"old"})").reply(200, R"({"token":"new"})");
+  Registry registry{http, {}, {}};
+  const std::vector<ResolveRequest> first = {
+      {.reference = Reference::parse("reg.test/team/app:1")}};
+  static_cast<void>(registry.resolve(first));
+  std::vector<ResolveRequest> requests;
+  for (const std::string tag : {"2", "3", "4"}) {
+    const std::string url = "https://reg.test/v2/team/app/manifests/" + tag;
+    http.on(url).reply(401, "", test::bearer_challenge("https://auth.test/token"));
+    http.on(url).with("Authorization", "Bearer new").reply(200, index_json);
+    requests.push_back({.reference = Reference::parse("reg.test/team/app:" + tag)});
+  }
+
+  for (const auto& result : registry.resolve(requests)) EXPECT_EQ(error_id(result), "none");
+  EXPECT_EQ(http.count(token_url), 2);
+}
+
+TEST(Session, GoesOnAsAnybodyWhenAStoredRegistryTokenHasExpired) {
+  FakeHttp http;
+  serve_to(http, "Bearer t0k", test::bearer_challenge("https://auth.test/token"));
+  http.on(token_url).reply(200, R"({"token":"t0k"})");
+
+  const auto result = resolve(http, stored(R"("registrytoken":"stale")"));
+
+  ASSERT_EQ(error_id(result), "none");
+  EXPECT_EQ(std::get<Resolved>(result).warnings.size(), 1U);
+}
+
+TEST(Session, SaysWhoseLoginWasUsed) {
+  FakeHttp http;
+  serve_to(http, "Bearer t0k", test::bearer_challenge("https://auth.test/token"));
+  http.on(token_url).with("Authorization", stored_login).reply(200, R"({"token":"t0k"})");
+
+  EXPECT_EQ(std::get<Resolved>(resolve(http, password())).login, "config.json");
+}
+
+TEST(Session, EndsWithTheErrorOfAHelper) {
+  FakeHttp http;
+  serve_to(http, "Bearer t0k", test::bearer_challenge("https://auth.test/token"));
+
+  EXPECT_EQ(error_id(resolve(http, credentials(R"({"credsStore":"gone"})"))),
+            "credentials.helper_failed");
+}
+
+// go-containerregistry#2193, GHSA-vh4v-2xq2-g5cg: who can name a realm must not reach into the
+// network of the client.
+TEST(Session, FetchesNoTokenFromAPrivateAddress) {
+  for (const std::string realm : {"https://169.254.169.254/token", "https://localhost/token",
+                                  "https://[fd00::1]/token", "https://me:pw@auth.test/token"}) {
+    FakeHttp http;
+    http.on(tag_url).reply(401, "", test::bearer_challenge(realm)).from("8.8.8.8");
+
+    EXPECT_EQ(error_id(resolve(http, password())), "registry.failed") << realm;
+    EXPECT_EQ(http.requests().size(), 1U);
+  }
+}
+
+TEST(Session, FetchesATokenFromAPublicAddressOnly) {
+  const auto is_public_only = [](const std::string& address) {
+    FakeHttp http;
+    serve_to(http, "Bearer t0k", test::bearer_challenge("https://auth.test/token"));
+    http.on(tag_url)
+        .reply(401, "", test::bearer_challenge("https://auth.test/token"))
+        .from(address);
+    http.on(token_url).reply(200, R"({"token":"t0k"})");
+    static_cast<void>(resolve(http));
+    return http.requests().at(1).is_public_only;
+  };
+
+  EXPECT_TRUE(is_public_only("8.8.8.8"));
+  EXPECT_FALSE(is_public_only("10.0.0.7"));  // the registry is there itself
+}
+
+TEST(Session, AsksMirrorsBeforeDockerHub) {
+  FakeHttp http;
+  http.on("http://mirror.test/v2/library/app/manifests/1").reply(200, index_json);
+
+  const auto result = resolve(http, {}, {.hub_mirrors = {"http://mirror.test/"}}, "app:1");
+
+  EXPECT_EQ(std::get<Resolved>(result).endpoint, "http://mirror.test");
+  EXPECT_EQ(http.requests().size(), 1U);
+}
+
+TEST(Session, AsksDockerHubWhereAMirrorDoesNotHelp) {
+  for (const int status : {401, 404, 429, 500, 200}) {
+    FakeHttp http;
+    http.on("https://mirror.test/v2/library/app/manifests/1").reply(status, "<html>");
+    http.on("https://registry-1.docker.io/v2/library/app/manifests/1").reply(200, index_json);
+
+    const auto result =
+        resolve(http, {}, {.hub_mirrors = {"https://closed.test", "https://mirror.test"}}, "app:1");
+
+    ASSERT_EQ(error_id(result), "none") << status;
+    const auto& resolved = std::get<Resolved>(result);
+    EXPECT_EQ(resolved.endpoint, "https://registry-1.docker.io");
+    EXPECT_EQ(resolved.requests, 3);
+    ASSERT_EQ(resolved.notes.size(), 2U);
+    EXPECT_TRUE(contains(resolved.notes.at(1), "mirror mirror.test")) << resolved.notes.at(1);
+  }
+}
+
+TEST(Session, AsksMirrorsForDockerHubOnly) {
+  FakeHttp http;
+  http.on(tag_url).reply(200, index_json);
+
+  static_cast<void>(resolve(http, {}, {.hub_mirrors = {"https://mirror.test"}}));
+
+  EXPECT_EQ(http.urls(), std::vector<std::string>{tag_url});
 }
 
 }  // namespace

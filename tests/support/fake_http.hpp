@@ -5,6 +5,7 @@
 #include "sys/http.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <deque>
 #include <span>
 #include <string>
@@ -39,6 +40,15 @@ class FakeHttp final : public sys::Http {
       replies_.push_back({.fault = fault, .fault_text = text});
       return *this;
     }
+    // The last reply comes from that address, after that time.
+    Rule& from(const std::string& address) {
+      replies_.back().peer_address = address;
+      return *this;
+    }
+    Rule& after(std::chrono::milliseconds time) {
+      replies_.back().elapsed = time;
+      return *this;
+    }
 
    private:
     friend class FakeHttp;
@@ -62,6 +72,9 @@ class FakeHttp final : public sys::Http {
   };
 
   Rule& on(const std::string& url) { return rules_.emplace_back(url); }
+
+  // Every pause that was asked for; none of them takes any time.
+  [[nodiscard]] const std::vector<sys::HttpPause>& pauses() const { return pauses_; }
 
   [[nodiscard]] const std::vector<sys::HttpRequest>& requests() const { return requests_; }
   [[nodiscard]] int count(const std::string& url) const {
@@ -95,6 +108,9 @@ class FakeHttp final : public sys::Http {
       queue_.emplace_back(conversation, std::move(*request));
     } else if (std::holds_alternative<sys::HttpWait>(step)) {
       waiting_.push_back(conversation);
+    } else if (const auto* const pause = std::get_if<sys::HttpPause>(&step)) {
+      pauses_.push_back(*pause);
+      take(conversation, conversation->resume());
     }
   }
 
@@ -119,6 +135,7 @@ class FakeHttp final : public sys::Http {
   std::vector<sys::HttpRequest> requests_;
   std::deque<std::pair<sys::HttpConversation*, sys::HttpRequest>> queue_;
   std::vector<sys::HttpConversation*> waiting_;
+  std::vector<sys::HttpPause> pauses_;
 };
 
 }  // namespace sparkrun::test

@@ -15,6 +15,8 @@ Json value_of(const config::Setting& setting, const config::Settings& settings) 
       const auto value = settings.boolean(setting.key);
       return value ? Json(*value) : Json();
     }
+    case config::SettingKind::number:
+      return settings.seconds(setting.key).count();
     case config::SettingKind::text:
       break;
   }

@@ -4,6 +4,7 @@
 #include "base/json_value.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/registry.hpp"
 #include "lock/resolver.hpp"
 #include "lock/store.hpp"
 #include "oci/connect.hpp"
@@ -26,6 +27,8 @@ constexpr auto options = std::to_array<Option>({
     {"--update-to", "", Takes::value, "DIGEST", "pin exactly this digest (one profile)"},
     {"--check", "", Takes::nothing, "", "change nothing and ask nobody; exit 3 if a lock is stale"},
     {"--dry-run", "", Takes::nothing, "", "print what would be written"},
+    {"--cacert", "", Takes::value, "FILE", "PEM file of CAs that registries may be signed by, too",
+     Values::file},
 });
 
 // A profile with its lockfile's place and what stands there.
@@ -161,6 +164,7 @@ int run(const Arguments& arguments, Context& context) {
   const profile::Project project =
       profile::find_project(context.system.environment, context.directory);
   const profile::Store store{project, context.system.environment};
+  apply_registry_options(arguments, context.settings);
   const bool is_dry = arguments.has("--dry-run"), is_check = arguments.has("--check");
   const std::vector<Target> targets = find_targets(arguments, project, store);
   if (is_check) return check(targets, context.output);
@@ -169,7 +173,8 @@ int run(const Arguments& arguments, Context& context) {
   if (!is_dry) {
     for (const Target& target : targets) adopt(target, context.output);
   }
-  oci::Registry registry = oci::connect(context.system, context.settings);
+  oci::Registry registry =
+      oci::connect(context.system, context.settings, wait_notice(context.output));
   const std::vector<lock::PinResult> results = lock::resolve_pins(requests, registry);
   ExitCode code = ExitCode::ok;
   Json json = Json::array();

@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/preflight_text.hpp"
+#include "cli/registry.hpp"
 #include "preflight/report.hpp"
 #include "run/check.hpp"
 #include "run/ensure_image.hpp"
@@ -27,6 +28,8 @@ constexpr auto options = std::to_array<Option>({
     {"--allow", "", Takes::value, "NAME",
      "let a project profile use that trust (see `explain trust`)"},
     {"--offline", "", Takes::nothing, "", "send no packet to a registry"},
+    {"--cacert", "", Takes::value, "FILE", "PEM file of CAs that registries may be signed by, too",
+     Values::file},
 });
 
 std::vector<std::string> only_ids(const Arguments& arguments) {
@@ -73,14 +76,16 @@ Checked check_image(const run::Request& request, const std::vector<std::string>&
 
 int run(const Arguments& arguments, Context& context) {
   if (arguments.has("--offline")) context.settings.set("offline", "true", "--offline");
+  apply_registry_options(arguments, context.settings);
   const std::vector<std::string> only = only_ids(arguments);
   const auto engine = engine::open(context.settings.text("engine"), context.system);
   const std::string target = arguments.value_or("TARGET", "");
-  const Checked checked =
-      target.empty() || arguments.has("--host")
-          ? check_host(only, context, *engine)
-          : check_image({.target = target, .allow = arguments.values("--allow")}, only, context,
-                        *engine);
+  const Checked checked = target.empty() || arguments.has("--host")
+                              ? check_host(only, context, *engine)
+                              : check_image({.target = target,
+                                             .allow = arguments.values("--allow"),
+                                             .notice = wait_notice(context.output)},
+                                            only, context, *engine);
   const Json json = preflight::to_json(checked.report, checked.host);
   if (const auto file = arguments.value("--report"))
     sys::write_file_atomically(*file, to_json_text(json));

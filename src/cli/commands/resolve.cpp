@@ -3,6 +3,7 @@
 #include "base/json_value.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/registry.hpp"
 #include "oci/connect.hpp"
 
 #include <fmt/format.h>
@@ -23,6 +24,8 @@ constexpr auto options = std::to_array<Option>({
      true},
     {"--platform", "", Takes::value, "PLATFORM",
      "print the digest of that platform's build, not the tag's own"},
+    {"--cacert", "", Takes::value, "FILE", "PEM file of CAs that registries may be signed by, too",
+     Values::file},
     {"--all-platforms", "", Takes::nothing, "", "print the digest of every platform's build too"},
 });
 
@@ -62,7 +65,7 @@ std::vector<Answer> resolve_all(const std::vector<std::string>& references,
     try {
       const oci::Reference reference = oci::Reference::parse(typed);
       answer.name = reference.to_string();
-      requests.push_back({.reference = reference, .platform = platform});
+      requests.push_back({.reference = reference, .platform = platform, .asks_for_tag = true});
       places.push_back(answers.size());
     } catch (const Error& error) {
       answer.result = error;
@@ -96,7 +99,47 @@ Json answer_json(const Answer& answer) {
                                  {"digest", found.digest.to_string()},
                                  {"manifest_bytes", found.manifest_bytes}});
   }
+  json["endpoint"] = resolved.endpoint;
+  json["requests"] = resolved.requests;
+  if (!resolved.login.empty()) json["login"] = resolved.login;
+  if (const auto& limit = resolved.rate_limit) {
+    json["rate_limit"] = {{"limit", limit->limit},
+                          {"remaining", limit->remaining},
+                          {"window_seconds", limit->window_seconds}};
+  }
+  if (const auto& tag = resolved.tag) {
+    json["tag"] = {{"name", *resolved.reference.tag()},
+                   {"digest", tag->digest ? Json(tag->digest->to_string()) : Json()},
+                   {"moved", tag->has_moved},
+                   {"gone", tag->is_gone}};
+  }
+  json["warnings"] = resolved.warnings;
   return json;
+}
+
+// What is said of an answer beside the answer.
+void talk(const Answer& answer, Output& output) {
+  const auto& resolved = std::get<oci::Resolved>(answer.result);
+  for (const std::string& warning : resolved.warnings) output.warning(warning);
+  if (const auto& tag = resolved.tag) {
+    const std::string name = fmt::format("tag `{}` of {}", *resolved.reference.tag(),
+                                         resolved.reference.familiar_name());
+    if (tag->is_gone) output.note(fmt::format("{} is gone; the digest is still there", name));
+    if (tag->has_moved) {
+      output.note(fmt::format("{} now points at {}", name, tag->digest->to_string()));
+    }
+    if (!tag->digest && !tag->is_gone) output.note(fmt::format("{} could not be asked for", name));
+  }
+  for (const std::string& note : resolved.notes) output.detail(note);
+  output.detail(fmt::format(
+      "{}: answered by {}, {} request{}{}", answer.name, resolved.endpoint, resolved.requests,
+      resolved.requests == 1 ? "" : "s",
+      resolved.login.empty() ? ", without login" : ", with the login from " + resolved.login));
+  if (const auto& limit = resolved.rate_limit) {
+    output.detail(fmt::format(
+        "{}: {} of {} requests left{}", answer.name, limit->remaining, limit->limit,
+        limit->window_seconds == 0 ? "" : fmt::format(" in {} s", limit->window_seconds)));
+  }
 }
 
 std::string answer_text(const Answer& answer, bool lists_platforms) {
@@ -115,16 +158,17 @@ int run(const Arguments& arguments, Context& context) {
   std::optional<oci::Platform> platform;
   if (const auto typed = arguments.value("--platform")) platform = oci::Platform::parse(*typed);
   const std::vector<std::string> references = read_references(arguments, context);
-  oci::Registry registry = oci::connect(context.system, context.settings);
+  apply_registry_options(arguments, context.settings);
+  oci::Registry registry =
+      oci::connect(context.system, context.settings, wait_notice(context.output));
   ExitCode code = ExitCode::ok;
   Json json = Json::array();
   for (const Answer& answer : resolve_all(references, platform, registry)) {
     const auto* const error = std::get_if<Error>(&answer.result);
-    if (error == nullptr) {
-      for (const std::string& warning : std::get<oci::Resolved>(answer.result).warnings)
-        context.output.warning(warning);
-    }
-    if (error != nullptr) code = worse(code, error->exit_code());
+    if (error == nullptr)
+      talk(answer, context.output);
+    else
+      code = worse(code, error->exit_code());
     if (context.output.json)
       json.push_back(answer_json(answer));
     else if (error != nullptr)

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/preflight_text.hpp"
+#include "cli/registry.hpp"
 #include "plan/argv/docker.hpp"
 #include "run/check.hpp"
 #include "run/close.hpp"
@@ -32,6 +33,8 @@ constexpr auto options = std::to_array<Option>({
     {"--no-locked", "", Takes::nothing, "", "a pin that is only remembered will do"},
     {"--latest", "", Takes::nothing, "", "ask the registry what the tag points at now"},
     {"--offline", "", Takes::nothing, "", "send no packet to a registry"},
+    {"--cacert", "", Takes::value, "FILE", "PEM file of CAs that registries may be signed by, too",
+     Values::file},
     {"--no-preflight", "", Takes::nothing, "", "start without the checks (recorded)"},
     {"--allow", "", Takes::value, "NAME",
      "let a project profile use that trust (see `explain trust`)"},
@@ -97,6 +100,7 @@ run::Request to_request(const Arguments& arguments) {
 
 void apply_settings(const Arguments& arguments, config::Settings& settings) {
   if (arguments.has("--offline")) settings.set("offline", "true", "--offline");
+  apply_registry_options(arguments, settings);
   if (arguments.has("--no-preflight")) settings.set("preflight", "false", "--no-preflight");
   if (const auto engine = arguments.value("--engine")) settings.set("engine", *engine, "--engine");
   if (const auto file = arguments.value("--status-file"))
@@ -214,7 +218,8 @@ void or_warn(const std::function<void()>& write_status, Output& output) {
 
 int run(const Arguments& arguments, Context& context) {
   apply_settings(arguments, context.settings);
-  const run::Request request = to_request(arguments);
+  run::Request request = to_request(arguments);
+  request.notice = wait_notice(context.output);
   const auto engine = engine::open(context.settings.text("engine"), context.system);
   if (request.is_dry_run) return dry_run(request, context, *engine);
   const run::Closing closing = RealRun{request, context, *engine}.execute();

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+#include "oci/exchange.hpp"
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "oci/url.hpp"
+#include "sys/address.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+
+namespace sparkrun::oci {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr milliseconds first_pause{250};
+constexpr int pause_growth = 4;
+constexpr milliseconds told_from{1'000};  // shorter waits are not worth a word
+
+// `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, 5.6.7).
+std::optional<seconds> parse_http_date(const std::string& text) {
+  std::tm parts{};
+  const char* const end = strptime(text.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
+  if (end == nullptr || *end != '\0') return std::nullopt;
+  return seconds{timegm(&parts)};
+}
+
+bool is_redirect(int status) {
+  return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
+
+std::string host_of(const std::string& url) { return std::string{authority_of(origin_of(url))}; }
+
+sys::HttpResponse redirect_fault(const sys::HttpResponse& response, const std::string& why) {
+  return {.fault = sys::HttpFault::redirect,
+          .fault_text = why,
+          .peer_address = response.peer_address};
+}
+
+}  // namespace
+
+std::optional<seconds> retry_after(const sys::HttpResponse& response) {
+  const std::string text{trim(response.header("Retry-After").value_or(""))};
+  constexpr seconds longest = std::chrono::days{3650};
+  if (const auto number = parse_number(text)) return seconds{std::min<long long>(*number, longest.count())};
+  const auto until = parse_http_date(text);
+  const auto now = parse_http_date(std::string{trim(response.header("Date").value_or(""))});
+  if (!until || !now) return std::nullopt;
+  return std::clamp(*until - *now, seconds{0}, longest);
+}
+
+bool is_passing(const sys::HttpResponse& response) {
+  switch (response.fault) {
+    case sys::HttpFault::resolve:
+    case sys::HttpFault::connect:
+    case sys::HttpFault::timeout:
+    case sys::HttpFault::protocol:
+      return true;
+    case sys::HttpFault::tls:
+    case sys::HttpFault::too_large:
+    case sys::HttpFault::redirect:
+    case sys::HttpFault::private_address:
+      return false;
+    case sys::HttpFault::none:
+      break;
+  }
+  const int status = response.status;
+  const bool is_for_good = status == 501 || status == 505;
+  return status == 408 || status == 429 || (status >= 500 && !is_for_good);
+}
+
+Exchange::Exchange(const RegistryOptions& options, Certificates& certificates)
+    : options_(options), certificates_(certificates) {}
+
+void Exchange::go_to(std::string registry, std::string origin) {
+  if (origin == origin_) return;
+  registry_ = std::move(registry);
+  origin_ = std::move(origin);
+  const std::string host = host_without_port(authority_of(origin_));
+  is_private_ = is_loopback(host) || (sys::is_address(host) && !sys::is_public_address(host));
+}
+
+sys::HttpStep Exchange::begin(sys::HttpRequest request, int tries) {
+  request_ = std::move(request);
+  current_ = request_;
+  tries_left_ = tries;
+  tries_done_ = 0;
+  redirects_ = 0;
+  if (const auto why = objection(current_.url)) {
+    throw Error{"registry.failed",
+                fmt::format("registry {} sends us to {}, {}", registry_,
+                            printable(origin_of(current_.url)), *why),
+                {{"registry", registry_}}};
+  }
+  return send();
+}
+
+sys::HttpStep Exchange::send() {
+  const Timeouts& timeouts = options_.timeouts;
+  const milliseconds left = timeouts.reference - spent_;
+  if (left.count() <= 0) {
+    throw Error{"registry.timeout",
+                fmt::format("registry {} did not answer within {} s in all", registry_,
+                            std::chrono::ceil<seconds>(timeouts.reference).count()),
+                {{"registry", registry_}}};
+  }
+  ++requests_;
+  --tries_left_;
+  ++tries_done_;
+  current_.limits.connect_timeout = std::min(timeouts.connect, left);
+  current_.limits.silence_timeout = timeouts.first_byte;
+  current_.limits.total_timeout = std::min(timeouts.request, left);
+  const std::string origin = origin_of(current_.url);
+  current_.is_public_only = origin != origin_of(origin_) && !is_private_;
+  if (origin.starts_with("https:")) {
+    current_.tls = certificates_.find(std::string{authority_of(origin)},
+                                      std::string{authority_of(origin_)});
+  }
+  current_.proxy = origin.starts_with("https:") ? options_.proxies.https : options_.proxies.http;
+  current_.no_proxy = options_.proxies.none;
+  return current_;
+}
+
+sys::HttpStep Exchange::resume() { return send(); }
+
+std::variant<sys::HttpStep, sys::HttpResponse> Exchange::on_response(
+    const sys::HttpResponse& response, bool is_last_try) {
+  spent_ += response.elapsed;
+  if (!response.peer_address.empty() && origin_of(current_.url) == origin_of(origin_)) {
+    is_private_ = !sys::is_public_address(response.peer_address);
+  }
+  if (is_last_try) return response;
+  if (may_be_followed(response)) return follow(response);
+  if (const auto pause = pause_before_retry(response)) {
+    spent_ += pause->longest;
+    tell(response, pause->longest);
+    return sys::HttpStep{*pause};
+  }
+  return response;
+}
+
+// What was posted may hold a secret, which a redirect would carry anywhere.
+bool Exchange::may_be_followed(const sys::HttpResponse& response) const {
+  return is_redirect(response.status) && request_.method != "POST" &&
+         response.header("Location").has_value();
+}
+
+std::optional<std::string> Exchange::objection(const std::string& url) const {
+  const std::string origin = origin_of(url);
+  const std::string authority{authority_of(origin)};
+  if (!origin.starts_with("https://") && !origin.starts_with("http://")) {
+    return "which is not an http URL";
+  }
+  if (authority.empty() || authority.find('@') != std::string::npos) {
+    return "which names no plain host";
+  }
+  if (origin_.starts_with("https:") && origin.starts_with("http:")) return "which is without TLS";
+  const std::string host = host_without_port(authority);
+  const bool is_private_literal =
+      is_loopback(host) || (sys::is_address(host) && !sys::is_public_address(host));
+  if (is_private_literal && !is_private_ && origin != origin_of(origin_)) {
+    return "a private address";
+  }
+  return std::nullopt;
+}
+
+std::variant<sys::HttpStep, sys::HttpResponse> Exchange::follow(const sys::HttpResponse& response) {
+  const std::string target = resolve_url(current_.url, trim(*response.header("Location")));
+  if (++redirects_ > redirects_max) {
+    return redirect_fault(response, fmt::format("more than {} redirects", redirects_max));
+  }
+  if (current_.url.starts_with("https:") && !origin_of(target).starts_with("https:")) {
+    return redirect_fault(response, fmt::format("to {}, which is without TLS", printable(target)));
+  }
+  if (const auto why = objection(target)) {
+    return redirect_fault(response, fmt::format("to {}, {}", printable(target), *why));
+  }
+  current_.url = target;
+  current_.headers = request_.headers;
+  if (origin_of(target) != origin_of(request_.url)) {
+    std::erase_if(current_.headers, [](const auto& header) {
+      return equal_ignoring_case(header.first, "Authorization");
+    });
+  }
+  ++tries_left_;
+  --tries_done_;
+  return send();
+}
+
+std::optional<sys::HttpPause> Exchange::pause_before_retry(const sys::HttpResponse& response) {
+  if (!is_passing(response) || tries_left_ <= 0) return std::nullopt;
+  sys::HttpPause pause;
+  if (const auto wanted = retry_after(response)) {
+    if (*wanted > retry_after_max) return std::nullopt;
+    pause = {*wanted, *wanted};
+  } else {
+    milliseconds middle = first_pause;
+    for (int i = 1; i < tries_done_; ++i) middle *= pause_growth;
+    pause = {middle / 2, middle * 3 / 2};
+  }
+  if (spent_ + pause.longest >= options_.timeouts.reference) return std::nullopt;
+  return pause;
+}
+
+void Exchange::tell(const sys::HttpResponse& response, milliseconds pause) const {
+  if (!options_.notice || pause < told_from) return;
+  const std::string what = response.fault == sys::HttpFault::none
+                               ? fmt::format("HTTP {}", response.status)
+                               : printable(response.fault_text);
+  options_.notice(fmt::format("{}: {}; trying again in {:.0f} s", host_of(current_.url), what,
+                              std::ceil(static_cast<double>(pause.count()) / 1000)));
+}
+
+}  // namespace sparkrun::oci
