@@ -23,12 +23,25 @@ RIG = ROOT / "tests/rig/rig"
 BINARY = pathlib.Path(os.environ.get("SPARKRUN_BINARY", ROOT / "build/dev/sparkrun")).resolve()
 
 # What a developer's or a CI machine's own settings must not change.
-FOREIGN = ("CI", "NO_COLOR", "DOCKER_", "XDG_", "SPARKRUN_", "SSL_CERT_FILE", "HF_TOKEN", "_SPARKRUN")
+FOREIGN = ("CI", "NO_COLOR", "DOCKER_", "REGISTRY_AUTH_FILE", "XDG_", "SPARKRUN_", "SSL_CERT_FILE", "HF_TOKEN",
+           "_SPARKRUN")
 
 MANIFEST_TYPES = ", ".join([
     "application/vnd.oci.image.index.v1+json", "application/vnd.oci.image.manifest.v1+json",
     "application/vnd.docker.distribution.manifest.list.v2+json",
     "application/vnd.docker.distribution.manifest.v2+json"])
+
+
+def own_environment(folder):
+    """The environment of a test that keeps everything in `folder`, a new home included."""
+    (folder / "home").mkdir()
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+    return environment | {
+        "HOME": str(folder / "home"),
+        "XDG_STATE_HOME": str(folder / "state"),
+        "XDG_CONFIG_HOME": str(folder / "config"),
+        "XDG_CACHE_HOME": str(folder / "cache"),
+    }
 
 
 def rig(*words):
@@ -72,15 +85,8 @@ class RigTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.project = self.folder / "project"
         (self.project / "profiles").mkdir(parents=True)
-        self.environment = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+        self.environment = own_environment(self.folder)
         self.environment |= {name: self.rig[name] for name in ("PATH", "DOCKER_HOST")}
-        self.environment |= {
-            "HOME": str(self.folder / "home"),
-            "XDG_STATE_HOME": str(self.folder / "state"),
-            "XDG_CONFIG_HOME": str(self.folder / "config"),
-            "XDG_CACHE_HOME": str(self.folder / "cache"),
-        }
-        (self.folder / "home").mkdir()
 
     def tearDown(self):
         left = self.docker("ps", "-a", "--format", "{{.Names}}").split()
