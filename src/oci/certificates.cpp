@@ -26,35 +26,30 @@ std::vector<std::string> folder_names(const std::string& host) {
 Certificates::Certificates(std::string ca_pem, bool is_named, std::vector<fs::path> folders)
     : ca_pem_(std::move(ca_pem)), is_named_(is_named), folders_(std::move(folders)) {}
 
-Certificates::Entry Certificates::read(const std::string& host) const {
-  Entry entry;
-  for (const fs::path& folder : folders_) {
-    for (const std::string& name : folder_names(host)) {
-      const fs::path place = folder / name;
-      if (!sys::is_folder(place)) continue;
-      for (const std::string& file : sys::list_files(place)) {
-        const fs::path path = place / file;
-        if (path.extension() == ".crt") entry.ca_pem += sys::read_file(path).value_or("") + "\n";
-        if (path.extension() != ".cert" || !entry.client_certificate.empty()) continue;
-        const fs::path key = fs::path{path}.replace_extension(".key");
-        if (!sys::path_exists(key)) {
-          throw Error{"certificates.invalid",
-                      fmt::format("`{}` has no key beside it (`{}`)", path.string(),
-                                  key.filename().string()),
-                      {{"path", path.string()}, {"registry", host}}};
-        }
-        entry.client_certificate = path.string();
-        entry.client_key = key.string();
-      }
-      return entry;
+void Certificates::read(const fs::path& folder, Entry& entry) {
+  for (const std::string& file : sys::list_files(folder)) {
+    const fs::path path = folder / file;
+    if (path.extension() == ".crt") entry.ca_pem += sys::read_file(path).value_or("") + "\n";
+    if (path.extension() != ".cert" || !entry.client_certificate.empty()) continue;
+    const fs::path key = fs::path{path}.replace_extension(".key");
+    if (!sys::path_exists(key)) {
+      throw Error{
+          "certificates.invalid",
+          fmt::format("`{}` has no key beside it (`{}`)", path.string(), key.filename().string()),
+          {{"path", path.string()}}};
     }
+    entry.client_certificate = path.string();
+    entry.client_key = key.string();
   }
-  return entry;
 }
 
 const Certificates::Entry& Certificates::entry(const std::string& host) {
-  const auto found = entries_.find(host);
-  return found != entries_.end() ? found->second : entries_.emplace(host, read(host)).first->second;
+  if (const auto found = entries_.find(host); found != entries_.end()) return found->second;
+  Entry entry;
+  for (const fs::path& folder : folders_) {
+    for (const std::string& name : folder_names(host)) read(folder / name, entry);
+  }
+  return entries_.emplace(host, std::move(entry)).first->second;
 }
 
 sys::HttpTls Certificates::find(const std::string& host, const std::string& registry) {
@@ -64,9 +59,8 @@ sys::HttpTls Certificates::find(const std::string& host, const std::string& regi
     bundle = ca_pem_ + own.ca_pem;
     if (registry != host) bundle += entry(registry).ca_pem;
   }
-  return {.ca_pem = bundle,
-          .client_certificate = own.client_certificate,
-          .client_key = own.client_key};
+  return {
+      .ca_pem = bundle, .client_certificate = own.client_certificate, .client_key = own.client_key};
 }
 
 bool Certificates::is_ca_named(const std::string& host) {

@@ -14,14 +14,15 @@
 namespace sparkrun::oci {
 
 // Which CAs count for a host besides the system's, and which certificate we show it. Folders
-// `certs.d/HOST[:PORT]` hold CAs in `*.crt` and the client's certificate in `NAME.cert` with its key
-// in `NAME.key` (docker, "Verify repository client with certificates"; containers-certs.d(5)).
+// `certs.d/HOST[:PORT]` hold CAs in `*.crt` and the client's certificate in `NAME.cert` with its
+// key in `NAME.key` (docker, "Verify repository client with certificates"; containers-certs.d(5)).
 class Certificates {
  public:
   Certificates() = default;
 
   // `ca_pem` counts everywhere. `is_named`: the user chose it for registries, and did not merely
-  // have it in the environment. The first of `folders` with a subfolder for a host is its own.
+  // have it in the environment. All `folders` with a subfolder for a host count, the first one's
+  // client certificate before others.
   Certificates(std::string ca_pem, bool is_named, std::vector<std::filesystem::path> folders);
 
   // For a request to `host` on behalf of `registry` (both `host[:port]`): the CAs of both, the
@@ -39,7 +40,7 @@ class Certificates {
     std::string client_key;
   };
   const Entry& entry(const std::string& host);
-  [[nodiscard]] Entry read(const std::string& host) const;
+  static void read(const std::filesystem::path& folder, Entry& entry);
 
   std::string ca_pem_;
   bool is_named_ = false;

@@ -25,14 +25,15 @@ struct Credential {
 };
 
 // One place where logins are kept: docker's config.json, podman's auth.json (the same format), or
-// the text of DOCKER_AUTH_CONFIG. Sources: docker/cli, cli/config/configfile; containers-auth.json(5).
+// the text of DOCKER_AUTH_CONFIG. Sources: docker/cli, cli/config/configfile;
+// containers-auth.json(5).
 class CredentialFile {
  public:
   // `name` is the path, or whatever messages are to call it. Throws `credentials.invalid`.
   static CredentialFile parse(std::string_view text, std::string name);
 
-  // The entry with the longest key that covers `registry/repository`: a key is a host, or a host and
-  // the beginning of a path. All names of Docker Hub are one.
+  // The entry with the longest key that covers `registry/repository`: a key is a host, or a host
+  // and the beginning of a path. All names of Docker Hub are one.
   struct Found {
     Credential credential;
     bool is_of_path = false;  // the key names more than the host

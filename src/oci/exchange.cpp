@@ -37,9 +37,8 @@ bool is_redirect(int status) {
 std::string host_of(const std::string& url) { return std::string{authority_of(origin_of(url))}; }
 
 sys::HttpResponse redirect_fault(const sys::HttpResponse& response, const std::string& why) {
-  return {.fault = sys::HttpFault::redirect,
-          .fault_text = why,
-          .peer_address = response.peer_address};
+  return {
+      .fault = sys::HttpFault::redirect, .fault_text = why, .peer_address = response.peer_address};
 }
 
 }  // namespace
@@ -47,7 +46,8 @@ sys::HttpResponse redirect_fault(const sys::HttpResponse& response, const std::s
 std::optional<seconds> retry_after(const sys::HttpResponse& response) {
   const std::string text{trim(response.header("Retry-After").value_or(""))};
   constexpr seconds longest = std::chrono::days{3650};
-  if (const auto number = parse_number(text)) return seconds{std::min<long long>(*number, longest.count())};
+  if (const auto number = parse_number(text))
+    return seconds{std::min<long long>(*number, longest.count())};
   const auto until = parse_http_date(text);
   const auto now = parse_http_date(std::string{trim(response.header("Date").value_or(""))});
   if (!until || !now) return std::nullopt;
@@ -118,8 +118,8 @@ sys::HttpStep Exchange::send() {
   const std::string origin = origin_of(current_.url);
   current_.is_public_only = origin != origin_of(origin_) && !is_private_;
   if (origin.starts_with("https:")) {
-    current_.tls = certificates_.find(std::string{authority_of(origin)},
-                                      std::string{authority_of(origin_)});
+    current_.tls =
+        certificates_.find(std::string{authority_of(origin)}, std::string{authority_of(origin_)});
   }
   current_.proxy = origin.starts_with("https:") ? options_.proxies.https : options_.proxies.http;
   current_.no_proxy = options_.proxies.none;

@@ -38,7 +38,8 @@ class Exchange {
   // Who is asked from now on.
   void go_to(std::string registry, std::string origin);
 
-  // Throws `registry.timeout` when the time is up, `registry.failed` for a URL that is not followed.
+  // Throws `registry.timeout` when the time is up, `registry.failed` for a URL that is not
+  // followed.
   sys::HttpStep begin(sys::HttpRequest request, int tries = tries_max);
   // The next step, or the answer that counts: that of the last try and the last redirect.
   // `is_last_try`: this one counts, whatever it is.
@@ -64,7 +65,7 @@ class Exchange {
   Certificates& certificates_;
   std::string registry_;  // host[:port]
   std::string origin_;
-  bool is_private_ = false;  // the registry's address is
+  bool is_private_ = false;   // the registry's address is
   sys::HttpRequest request_;  // as it was begun
   sys::HttpRequest current_;  // after redirects
   int tries_left_ = 0;

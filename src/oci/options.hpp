@@ -8,8 +8,8 @@
 
 namespace sparkrun::oci {
 
-// How long a registry is waited for. The last one bounds all that is asked for one reference: tries,
-// waits, tokens and redirects together.
+// How long a registry is waited for. The last one bounds all that is asked for one reference:
+// tries, waits, tokens and redirects together.
 struct Timeouts {
   std::chrono::milliseconds connect{10'000};
   std::chrono::milliseconds first_byte{15'000};  // the longest silence
@@ -25,7 +25,8 @@ struct Proxies {
 };
 
 struct RegistryOptions {
-  std::vector<std::string> plain_http;   // registries asked over http: `host` (any port), `host:port`
+  std::vector<std::string>
+      plain_http;  // registries asked over http: `host` (any port), `host:port`
   std::vector<std::string> hub_mirrors;  // URLs that are asked before Docker Hub
   bool offline = false;
   Timeouts timeouts;

@@ -110,7 +110,9 @@ class RepositoryConversation : public sys::HttpConversation {
   void become_scout();
   void settle();
   [[nodiscard]] Access& access() { return *accesses_[place_]; }
-  [[nodiscard]] const std::string& host() const { return access().endpoint.host; }
+  [[nodiscard]] const std::string& host() const {
+    return accesses_.empty() ? reference_.registry() : access().endpoint.host;
+  }
   [[nodiscard]] Error refusal(const sys::HttpResponse& response) const;
   [[nodiscard]] Error named(const Error& error) const;
   [[nodiscard]] Asked asked() const { return {host(), question_.what}; }

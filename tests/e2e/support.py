@@ -111,8 +111,8 @@ class RigTest(unittest.TestCase):
     def running(self, *words, **options):
         """sparkrun in the background; killed at the end if it is still there."""
         process = subprocess.Popen([BINARY, *words], cwd=self.project, env=self.environment,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   **({"stdin": subprocess.DEVNULL} | options))
+                                   stderr=subprocess.PIPE, text=True,
+                                   **({"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE} | options))
         try:
             yield process
         finally:
@@ -120,7 +120,7 @@ class RigTest(unittest.TestCase):
                 process.kill()
             process.wait()
             # Not communicate(): an engine's client that outlived it would hold the pipes open.
-            for stream in (process.stdout, process.stderr):
+            for stream in filter(None, (process.stdout, process.stderr)):
                 stream.close()
 
     def docker(self, *words):

@@ -34,11 +34,11 @@ TEST_F(CertificatesTest, AreThoseOfTheHostsFolder) {
   EXPECT_EQ(found.find("reg.test", "reg.test").ca_pem, "");
 }
 
-TEST_F(CertificatesTest, AreThoseOfTheFirstFolderThatKnowsTheHost) {
+TEST_F(CertificatesTest, AreThoseOfAllFoldersThatKnowTheHost) {
   folder.write("own/reg.test/ca.crt", "OWN");
   folder.write("system/reg.test/ca.crt", "SYSTEM");
 
-  EXPECT_EQ(certificates().find("reg.test", "reg.test").ca_pem, "OWN\n");
+  EXPECT_EQ(certificates().find("reg.test", "reg.test").ca_pem, "OWN\nSYSTEM\n");
 }
 
 TEST_F(CertificatesTest, CountForTheTokenServerOfTheRegistryToo) {
@@ -73,9 +73,9 @@ TEST_F(CertificatesTest, OfAClientNeedAKey) {
 
 TEST(CertificateFolders, AreDockersAndPodmans) {
   EXPECT_EQ(certificate_folders({.variables = {{"HOME", "/h"}}}),
-            (std::vector<std::filesystem::path>{
-                "/h/.config/containers/certs.d", "/h/.config/docker/certs.d",
-                "/etc/containers/certs.d", "/etc/docker/certs.d"}));
+            (std::vector<std::filesystem::path>{"/h/.config/containers/certs.d",
+                                                "/h/.config/docker/certs.d",
+                                                "/etc/containers/certs.d", "/etc/docker/certs.d"}));
 }
 
 }  // namespace

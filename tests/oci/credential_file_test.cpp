@@ -105,8 +105,9 @@ TEST(CredentialFile, RememberTheHelpers) {
 }
 
 TEST(CredentialFile, MaySwitchAHelperOffForARegistry) {
-  EXPECT_FALSE(
-      parse(R"({"credsStore":"desktop","credHelpers":{"nvcr.io":""}})").helper("nvcr.io").has_value());
+  EXPECT_FALSE(parse(R"({"credsStore":"desktop","credHelpers":{"nvcr.io":""}})")
+                   .helper("nvcr.io")
+                   .has_value());
 }
 
 TEST(CredentialFile, TellsKeysWithAPathFromHosts) {

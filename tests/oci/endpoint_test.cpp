@@ -16,7 +16,8 @@ Origins origins(const std::string& registry, const RegistryOptions& options = {}
 TEST(Endpoints, AreHttpsExceptOnThisMachine) {
   EXPECT_EQ(origins("docker.io"), Origins{"https://registry-1.docker.io"});
   EXPECT_EQ(origins("reg.test:5000"), Origins{"https://reg.test:5000"});
-  EXPECT_EQ(origins("localhost:5000"), (Origins{"http://localhost:5000", "https://localhost:5000"}));
+  EXPECT_EQ(origins("localhost:5000"),
+            (Origins{"http://localhost:5000", "https://localhost:5000"}));
 }
 
 TEST(Endpoints, OfThisMachineAreHttpsFirstWhereACaIsNamed) {
@@ -29,15 +30,16 @@ TEST(Endpoints, OfThisMachineAreHttpsFirstWhereACaIsNamed) {
 TEST(Endpoints, AreWhatTheListSays) {
   EXPECT_EQ(origins("reg.test:5000", {.plain_http = {"reg.test:5000"}}),
             Origins{"http://reg.test:5000"});
-  EXPECT_EQ(origins("reg.test:5000", {.plain_http = {"reg.test"}}), Origins{"http://reg.test:5000"});
+  EXPECT_EQ(origins("reg.test:5000", {.plain_http = {"reg.test"}}),
+            Origins{"http://reg.test:5000"});
   EXPECT_EQ(origins("reg.test:5000", {.plain_http = {"reg.test:80"}}),
             Origins{"https://reg.test:5000"});
 }
 
 TEST(Endpoints, OfDockerHubBeginWithItsMirrors) {
   Certificates certificates;
-  const auto endpoints =
-      endpoints_of("docker.io", {.hub_mirrors = {"https://a.test", "http://b.test:80/"}}, certificates);
+  const auto endpoints = endpoints_of(
+      "docker.io", {.hub_mirrors = {"https://a.test", "http://b.test:80/"}}, certificates);
 
   ASSERT_EQ(endpoints.size(), 3U);
   EXPECT_EQ(endpoints.at(0).host, "a.test");

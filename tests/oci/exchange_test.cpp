@@ -157,8 +157,11 @@ TEST_F(ExchangeTest, SaysThatItWaits) {
 }
 
 TEST_F(ExchangeTest, GivesEachTryWhatIsLeftOfTheTime) {
-  http.on(url).fail(sys::HttpFault::timeout).after(seconds{30}).fail(sys::HttpFault::timeout).after(
-      seconds{20});
+  http.on(url)
+      .fail(sys::HttpFault::timeout)
+      .after(seconds{30})
+      .fail(sys::HttpFault::timeout)
+      .after(seconds{20});
 
   EXPECT_EQ(send().fault, sys::HttpFault::timeout);
   ASSERT_EQ(http.requests().size(), 3U);
@@ -186,8 +189,8 @@ TEST_F(ExchangeTest, FollowsRedirectsAndKeepsTheAuthorizationWithinTheOrigin) {
 
 // GHSA-vh4v-2xq2-g5cg: another port is another origin.
 TEST_F(ExchangeTest, WithholdsTheAuthorizationFromAnotherOrigin) {
-  for (const std::string target :
-       {"https://reg.test:444/x", "https://cdn.test/x", "//cdn.test/x", "https://reg.test.evil.test/x"}) {
+  for (const std::string target : {"https://reg.test:444/x", "https://cdn.test/x", "//cdn.test/x",
+                                   "https://reg.test.evil.test/x"}) {
     http = {};
     http.on(url).reply(302, "", to(target));
     const std::string whole = target.starts_with("//") ? "https:" + target : target;
