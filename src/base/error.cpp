@@ -195,6 +195,11 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
     {"registry.offline", ExitCode::undetermined, false,
      "run again without --offline (`sparkrun config show` says who else asked for it)",
      "The answer needs the network and `--offline` forbids it."},
+    {"registry.platform_ambiguous", ExitCode::no_platform, false,
+     "write the digest of the one that is meant into the profile: `REPOSITORY@sha256:..`",
+     "The image's index has several builds for one platform. Docker takes the first; a lock does "
+     "not "
+     "choose."},
     {"registry.platform_missing", ExitCode::no_platform, false,
      "choose one of the platforms that exist, or another image",
      "The image has no build for the platform that was asked for."},

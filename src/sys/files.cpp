@@ -23,12 +23,21 @@ namespace {
               {{"path", path.string()}}};
 }
 
-// Removes the temporary file unless the rename has taken it.
+constexpr int names_max = 100;
+
+// A file that has no name until it is whole, so that a writer who is killed leaves nothing. Where
+// the file system cannot do that it has one from the start. It goes unless the rename has taken it.
 class TemporaryFile {
  public:
-  explicit TemporaryFile(const fs::path& target) : path_(target.string() + ".XXXXXX") {
+  explicit TemporaryFile(const fs::path& target) {
+    const fs::path folder = target.has_parent_path() ? target.parent_path() : ".";
+    fd_ = FileDescriptor{open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600)};
+    if (fd_.is_open()) return;
+    path_ = target.string() + ".XXXXXX";
     fd_ = FileDescriptor{mkostemp(path_.data(), O_CLOEXEC)};
-    if (!fd_.is_open()) fail("file.unwritable", "write", target, errno);
+    if (fd_.is_open()) return;
+    path_.clear();
+    fail("file.unwritable", "write", target, errno);
   }
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
@@ -38,15 +47,42 @@ class TemporaryFile {
 
   [[nodiscard]] int fd() const { return fd_.get(); }
   void rename_to(const fs::path& target) {
+    if (path_.empty()) give_name(target);
     if (::rename(path_.c_str(), target.c_str()) != 0)
       fail("file.unwritable", "write", target, errno);
     path_.clear();
   }
 
  private:
-  std::string path_;
+  // open(2), O_TMPFILE: a link to the descriptor's own entry in /proc.
+  void give_name(const fs::path& target) {
+    const std::string self = fmt::format("/proc/self/fd/{}", fd_.get());
+    for (int i = 0; i < names_max; ++i) {
+      std::string name = fmt::format("{}.{}-{}", target.string(), getpid(), i);
+      if (linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+        path_ = std::move(name);
+        return;
+      }
+      if (errno != EEXIST) break;
+    }
+    fail("file.unwritable", "write", target, errno);
+  }
+
+  std::string path_;  // empty: none yet, or no longer
   FileDescriptor fd_;
 };
+
+// Where a chain of symbolic links leads, also when nothing is there yet.
+fs::path follow_links(fs::path path) {
+  constexpr int links_max = 40;  // as the kernel has it
+  std::error_code failure;
+  for (int i = 0; i < links_max && fs::is_symlink(path, failure); ++i) {
+    const fs::path target = fs::read_symlink(path, failure);
+    if (failure) break;
+    path = target.is_absolute() ? target : path.parent_path() / target;
+  }
+  return path;
+}
 
 void write_in_place(const fs::path& path, std::string_view content) {
   const FileDescriptor fd{open(path.c_str(), O_WRONLY | O_CLOEXEC)};
@@ -122,9 +158,7 @@ void write_all(int fd, std::string_view bytes, const fs::path& path) {
 }
 
 void write_file_atomically(const fs::path& path, std::string_view content, mode_t mode) {
-  std::error_code unresolved;
-  const fs::path real =
-      fs::is_symlink(path, unresolved) ? fs::weakly_canonical(path, unresolved) : path;
+  const fs::path real = follow_links(path);
   struct stat old {};
   const bool is_there = stat(real.c_str(), &old) == 0;
   if (is_there && !S_ISREG(old.st_mode)) return write_in_place(path, content);

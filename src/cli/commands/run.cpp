@@ -130,7 +130,9 @@ void print_plan(const run::Prepared& prepared, Output& output) {
                             {"config", image.config},
                             {"chain", image.chain},
                             {"platform", image.platform},
-                            {"pin", image.pin}}},
+                            {"pin", image.pin},
+                            {"taken", image.taken},
+                            {"taken_because", image.taken_because}}},
                           {"warnings", prepared.plan.warnings}});
 }
 
