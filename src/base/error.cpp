@@ -179,6 +179,13 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
     {"registry.failed", ExitCode::undetermined, true, "try again later",
      "The registry answered with an error that is neither about the reference nor about "
      "credentials."},
+    {"registry.locked_gone", ExitCode::gone, false,
+     "`sparkrun outdated` says what the tag is now, `sparkrun lock --update` pins that; a copy "
+     "made by "
+     "`sparkrun archive` can be restored",
+     "The registry has deleted the image that the lock pins, and the engine does not have it "
+     "either. "
+     "Some registries drop what no tag points at any more."},
     {"registry.login_needed", ExitCode::undetermined, false,
      "run `docker login {registry}`; for nvcr.io the user is literally `$oauthtoken` and the "
      "password "

@@ -26,8 +26,7 @@ std::string change_text(const lock::Change& change) {
   const std::string name = printable(change.name);
   if (!change.before) return fmt::format("+ {}: {}", name, shown(name, *change.after));
   if (!change.after) return fmt::format("- {}: {}", name, shown(name, *change.before));
-  return fmt::format("{}: {} -> {}", name, shown(name, *change.before),
-                     shown(name, *change.after));
+  return fmt::format("{}: {} -> {}", name, shown(name, *change.before), shown(name, *change.after));
 }
 
 Json change_json(const std::vector<lock::Change>& changes) {
@@ -53,9 +52,9 @@ std::string difference_text(const lock::ImageDifference& difference, std::string
   for (const lock::Change& change : difference.labels) add("label", change_text(change));
   for (const lock::Change& change : difference.settings) add("config", change_text(change));
   if (difference.layers_new + difference.layers_gone > 0) {
-    add("layers", fmt::format("{} shared, {} new, {} gone; {} to download", difference.layers_shared,
-                              difference.layers_new, difference.layers_gone,
-                              human_bytes(difference.new_bytes)));
+    add("layers", fmt::format("{} shared, {} new, {} gone; {} to download",
+                              difference.layers_shared, difference.layers_new,
+                              difference.layers_gone, human_bytes(difference.new_bytes)));
   }
   return text;
 }

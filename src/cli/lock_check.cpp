@@ -32,8 +32,8 @@ Checked check_offline(const LockTarget& target) {
   }
   const profile::Profile& profile = *target.profile;
   const lock::Lockfile& lock = target.stored->lock;
-  Checked checked{
-      .reasons = lock::stale_reasons(lock, lock::expand(profile.image), profile.platforms)};
+  Checked checked{.reasons =
+                      lock::stale_reasons(lock, lock::expand(profile.image), profile.platforms)};
   if (!checked.reasons.empty()) {
     checked.state = "stale";
     checked.code = ExitCode::stale;

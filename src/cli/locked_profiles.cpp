@@ -42,10 +42,9 @@ std::vector<lock::LockedProfile> locked_profiles(const std::vector<std::string>&
   }
   if (!missing.empty()) {
     throw Error{"lock.missing",
-                missing.size() == 1
-                    ? fmt::format("profile `{}` has no lock", missing.front())
-                    : fmt::format("{} profiles have no lock: {}", missing.size(),
-                                  fmt::join(missing, ", ")),
+                missing.size() == 1 ? fmt::format("profile `{}` has no lock", missing.front())
+                                    : fmt::format("{} profiles have no lock: {}", missing.size(),
+                                                  fmt::join(missing, ", ")),
                 {{"profile", fmt::format("{}", fmt::join(missing, " "))}}};
   }
   return locks;

@@ -81,7 +81,8 @@ PlatformDrift drift_of(const oci::ResolvedPlatform& before, const oci::ResolvedP
                       .locked_created = was.image.created,
                       .now_created = is.image.created};
   if (before.digest == after.digest) return drift;
-  drift.drift = classify({before.digest, was.config, was.chain}, {after.digest, is.config, is.chain});
+  drift.drift =
+      classify({before.digest, was.config, was.chain}, {after.digest, is.config, is.chain});
   drift.difference = compare(was, is);
   return drift;
 }
@@ -96,7 +97,8 @@ Comparison compare_images(const Side& before, const Side& after, const std::stri
     throw Error{"registry.platform_missing",
                 fmt::format("`{}` and `{}` have no platform in common", before.name, after.name)};
   }
-  // By the digests that were just seen, so that a tag which moves meanwhile does not mix two images.
+  // By the digests that were just seen, so that a tag which moves meanwhile does not mix two
+  // images.
   Questions details;
   const oci::Reference old_root = before.reference.with_digest(was.digest);
   const oci::Reference new_root = after.reference.with_digest(is.digest);

@@ -22,9 +22,9 @@ struct Comparison {
   std::vector<PlatformDrift> platforms;  // `locked` is the first side, `now` the second
 };
 
-// Compares two images build by build: for `platform`, else for the platforms that a side names, else
-// for linux/arm64 where both have it, else for all that both have. Throws what the registry answers,
-// `registry.platform_missing` where the sides have no platform in common.
+// Compares two images build by build: for `platform`, else for the platforms that a side names,
+// else for linux/arm64 where both have it, else for all that both have. Throws what the registry
+// answers, `registry.platform_missing` where the sides have no platform in common.
 Comparison compare_images(const Side& before, const Side& after, const std::string& platform,
                           oci::Registry& registry);
 

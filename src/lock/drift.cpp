@@ -18,9 +18,9 @@ namespace {
 using Variables = std::map<std::string, std::string>;
 
 // Where several drifts meet, the last of these that occurs is the answer.
-constexpr std::array by_severity = {DriftClass::same,        DriftClass::metadata_only,
-                                    DriftClass::repackaged,  DriftClass::config_only,
-                                    DriftClass::content,     DriftClass::unknown,
+constexpr std::array by_severity = {DriftClass::same,          DriftClass::metadata_only,
+                                    DriftClass::repackaged,    DriftClass::config_only,
+                                    DriftClass::content,       DriftClass::unknown,
                                     DriftClass::platform_lost, DriftClass::tag_gone};
 
 DriftClass worse_of(DriftClass a, DriftClass b) {
@@ -103,12 +103,11 @@ class SecondRound {
       const oci::ResolvedPlatform* const found = find_platform(now_, platform);
       if (found != nullptr && found->digest == pin.manifest) continue;
       const Digest& to = found != nullptr ? found->digest : now_.digest;
-      pairs_.emplace(
-          platform,
-          Pair{questions.add(details_request(reference_.with_digest(pin.manifest),
-                                             oci::Platform::parse(platform))),
-               questions.add(details_request(reference_.with_digest(to),
-                                             oci::Platform::parse(platform)))});
+      pairs_.emplace(platform,
+                     Pair{questions.add(details_request(reference_.with_digest(pin.manifest),
+                                                        oci::Platform::parse(platform))),
+                          questions.add(details_request(reference_.with_digest(to),
+                                                        oci::Platform::parse(platform)))});
     }
   }
 
@@ -184,7 +183,8 @@ Drift unchanged(Drift drift, const Lockfile& lock) {
 }
 
 // What the lock says of a build and what the registry serves under its digest.
-std::vector<std::string> contradictions(const PlatformPin& pin, const oci::ResolvedPlatform& found) {
+std::vector<std::string> contradictions(const PlatformPin& pin,
+                                        const oci::ResolvedPlatform& found) {
   std::vector<std::string> reasons;
   const auto differ = [&](std::string_view key, const std::string& locked,
                           const std::string& served) {
@@ -263,8 +263,8 @@ ImageDifference compare(const oci::ImageDetails& before, const oci::ImageDetails
       difference.new_bytes += layer.size;
     }
   }
-  difference.layers_gone = static_cast<size_t>(
-      std::ranges::count_if(before.layers, [&](const oci::Descriptor& layer) {
+  difference.layers_gone =
+      static_cast<size_t>(std::ranges::count_if(before.layers, [&](const oci::Descriptor& layer) {
         return !shared.contains(layer.digest.to_string());
       }));
   return difference;
@@ -300,8 +300,8 @@ std::vector<Drift> find_drift(const std::vector<LockedProfile>& locks, oci::Regi
   for (const LockedProfile& locked : locks) {
     const size_t wanted = first.add({.reference = oci::Reference::parse(locked.lock.image)});
     const std::string& taken = locked.lock.taken;
-    numbers.emplace_back(wanted, taken.empty() ? wanted
-                                               : first.add({.reference = oci::Reference::parse(taken)}));
+    numbers.emplace_back(
+        wanted, taken.empty() ? wanted : first.add({.reference = oci::Reference::parse(taken)}));
   }
   first.ask(registry);
 
@@ -343,9 +343,9 @@ std::vector<std::vector<Error>> check_locked(const std::vector<LockedProfile>& l
     std::map<std::string, size_t>& mine = numbers.emplace_back();
     // By the root, so that a build that the index does not hold is noticed.
     for (const auto& [platform, pin] : locked.lock.platforms) {
-      mine.emplace(platform, questions.add(details_request(
-                                 reference.with_digest(locked_root(locked.lock)),
-                                 oci::Platform::parse(platform))));
+      mine.emplace(platform,
+                   questions.add(details_request(reference.with_digest(locked_root(locked.lock)),
+                                                 oci::Platform::parse(platform))));
     }
   }
   questions.ask(registry);
@@ -365,11 +365,11 @@ std::vector<std::vector<Error>> check_locked(const std::vector<LockedProfile>& l
       const auto reasons = contradictions(locks[i].lock.platforms.at(platform),
                                           std::get<oci::Resolved>(answer).platforms.at(0));
       if (reasons.empty()) continue;
-      mine.push_back(Error{"lock.invalid",
-                           fmt::format("the lock of `{}` contradicts the registry for {}",
-                                       locks[i].name, platform),
-                           {{"profile", locks[i].name}},
-                           reasons});
+      mine.push_back(Error{
+          "lock.invalid",
+          fmt::format("the lock of `{}` contradicts the registry for {}", locks[i].name, platform),
+          {{"profile", locks[i].name}},
+          reasons});
     }
   }
   return problems;

@@ -28,9 +28,7 @@ class Questions {
 // The details of one build.
 inline oci::ResolveRequest details_request(const oci::Reference& reference,
                                            const oci::Platform& platform) {
-  return {.reference = reference,
-          .detail = oci::ResolveDetail::configs,
-          .platforms = {platform}};
+  return {.reference = reference, .detail = oci::ResolveDetail::configs, .platforms = {platform}};
 }
 
 }  // namespace sparkrun::lock

@@ -93,12 +93,12 @@ class Drift(RigTest):
 
         checked = self.sparkrun("lock", "--check", "--remote", "--json", code=6).json[0]
         outdated = self.sparkrun("outdated", "--json", code=6).json[0]
-        run = self.sparkrun("run", "job", "true", code=None)
+        said = self.sparkrun("--json", "run", "job", "true", code=106).error
 
         self.assertEqual((checked["state"], checked["errors"][0]["id"]), ("gone", "registry.not_found"))
         self.assertEqual((outdated["gone"], outdated["class"]), ([digest], "content"))
-        self.assertIn(digest, run.err)
-        self.assertGreater(run.code, 100)
+        self.assertEqual(said["id"], "registry.locked_gone")
+        self.assertIn(f"the registry no longer has {digest}", said["message"])
         self.sparkrun("lock", "--check")  # asks nobody
 
     def test_a_lock_that_contradicts_the_registry(self):

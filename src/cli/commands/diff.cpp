@@ -38,10 +38,11 @@ std::string side_text(const Arguments& arguments, std::string_view name) {
 
 lock::Side locked_side(const std::string& name, Context& context) {
   const lock::LockedProfile locked = locked_profiles({name}, "diff", context).at(0);
-  lock::Side side{.name = name,
-                  .reference = oci::Reference::parse(locked.lock.image)
-                                   .with_digest(lock::locked_root(locked.lock)),
-                  .platforms = {}};
+  lock::Side side{
+      .name = name,
+      .reference =
+          oci::Reference::parse(locked.lock.image).with_digest(lock::locked_root(locked.lock)),
+      .platforms = {}};
   for (const auto& [platform, pin] : locked.lock.platforms) side.platforms.push_back(platform);
   return side;
 }
@@ -83,8 +84,8 @@ void show(const lock::Comparison& comparison, const std::pair<lock::Side, lock::
           Context& context) {
   const TimePoint now = context.system.clock.now();
   for (const lock::PlatformDrift& platform : comparison.platforms) {
-    context.output.result(side_line("---", sides.first, platform.locked,
-                                    created_text(platform.locked_created, now)));
+    context.output.result(
+        side_line("---", sides.first, platform.locked, created_text(platform.locked_created, now)));
     context.output.result(side_line("+++", sides.second, platform.now.value_or(platform.locked),
                                     created_text(platform.now_created, now)));
     context.output.result(
@@ -136,7 +137,8 @@ extern const Command diff_command{
     .options = options,
     .run = run,
     .description =
-        "Prints environment, labels, entrypoint and layers that differ, from manifests and configs\n"
+        "Prints environment, labels, entrypoint and layers that differ, from manifests and "
+        "configs\n"
         "alone. Exit 1 when a container would notice the difference, 0 when not (same,\n"
         "metadata-only)."};
 

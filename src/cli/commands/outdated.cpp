@@ -60,13 +60,13 @@ std::string with_created(const std::string& digest, const std::string& created) 
 void show_platform(const lock::PlatformDrift& platform, TimePoint now, Output& output) {
   output.result(fmt::format("  {}: {}\n", platform.platform, lock::to_string(platform.drift)));
   if (platform.drift == lock::DriftClass::metadata_only) return;
-  output.result(fmt::format("    locked  {}\n",
-                            with_created(platform.locked.to_string(),
-                                         created_text(platform.locked_created, now))));
+  output.result(fmt::format(
+      "    locked  {}\n",
+      with_created(platform.locked.to_string(), created_text(platform.locked_created, now))));
   if (platform.now) {
-    output.result(fmt::format("    now     {}\n",
-                              with_created(digest_text(platform.now),
-                                           created_text(platform.now_created, now))));
+    output.result(fmt::format(
+        "    now     {}\n",
+        with_created(digest_text(platform.now), created_text(platform.now_created, now))));
   }
   if (platform.difference) output.result(difference_text(*platform.difference, "    "));
 }
@@ -74,8 +74,7 @@ void show_platform(const lock::PlatformDrift& platform, TimePoint now, Output& o
 // A `latest` that stands still, or an image that has grown old, may not be what people think it is.
 void remark_on_age(const lock::Drift& drift, TimePoint now, Output& output) {
   constexpr auto old = std::chrono::days{180};
-  const std::string created =
-      drift.platforms.empty() ? "" : drift.platforms.front().locked_created;
+  const std::string created = drift.platforms.empty() ? "" : drift.platforms.front().locked_created;
   const auto time = parse_rfc3339(created);
   const bool is_old = time && now - *time > old;
   const std::string tag = oci::Reference::parse(drift.reference).tag().value_or("latest");
@@ -92,8 +91,8 @@ void remark_on_age(const lock::Drift& drift, TimePoint now, Output& output) {
 // The whole of a drift: its class, where the tag points, and each platform that is not the same.
 void show(const lock::Drift& drift, TimePoint now, Output& output) {
   const lock::DriftClass kind = drift.drift();
-  output.result(fmt::format("{}: {}  {}\n", drift.name, lock::to_string(kind),
-                            printable(drift.reference)));
+  output.result(
+      fmt::format("{}: {}  {}\n", drift.name, lock::to_string(kind), printable(drift.reference)));
   if (kind == lock::DriftClass::same) return remark_on_age(drift, now, output);
   output.result(fmt::format("  locked  {}\n", drift.locked.to_string()));
   if (drift.now) output.result(fmt::format("  now     {}\n", digest_text(drift.now)));
@@ -144,7 +143,8 @@ extern const Command outdated_command{
     .options = options,
     .run = run,
     .description =
-        "Classes: same and metadata-only (0), repackaged, config-only and content (1), platform-lost\n"
+        "Classes: same and metadata-only (0), repackaged, config-only and content (1), "
+        "platform-lost\n"
         "(8), tag-gone (6), unknown (5); 6 also where the registry no longer has a locked digest.\n"
         "Only manifests and configs are read, a few kilobytes. Nothing is changed: `sparkrun lock\n"
         "--update` moves a pin."};
