@@ -32,6 +32,10 @@ class Registry {
   // be missing.
   TagsResult list_tags(const Reference& reference);
 
+  // For conversations of other kinds: what they share, and the loop that drives them.
+  [[nodiscard]] Client& client() { return client_; }
+  void drive(std::span<sys::HttpConversation* const> conversations) { http_.run(conversations); }
+
  private:
   sys::Http& http_;
   Client client_;

@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <functional>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,31 +21,6 @@ namespace {
               fmt::format("cannot {} {}: {}", verb, path.string(), std::strerror(code)),
               {{"path", path.string()}}};
 }
-
-// Removes the temporary file unless the rename has taken it.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const fs::path& target) : path_(target.string() + ".XXXXXX") {
-    fd_ = FileDescriptor{mkostemp(path_.data(), O_CLOEXEC)};
-    if (!fd_.is_open()) fail("file.unwritable", "write", target, errno);
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  ~TemporaryFile() {
-    if (!path_.empty()) unlink(path_.c_str());
-  }
-
-  [[nodiscard]] int fd() const { return fd_.get(); }
-  void rename_to(const fs::path& target) {
-    if (::rename(path_.c_str(), target.c_str()) != 0)
-      fail("file.unwritable", "write", target, errno);
-    path_.clear();
-  }
-
- private:
-  std::string path_;
-  FileDescriptor fd_;
-};
 
 void write_in_place(const fs::path& path, std::string_view content) {
   const FileDescriptor fd{open(path.c_str(), O_WRONLY | O_CLOEXEC)};
@@ -129,16 +103,9 @@ void write_file_atomically(const fs::path& path, std::string_view content, mode_
   const bool is_there = stat(real.c_str(), &old) == 0;
   if (is_there && !S_ISREG(old.st_mode)) return write_in_place(path, content);
 
-  const mode_t mask = umask(0);
-  umask(mask);
-  TemporaryFile temporary{real};
-  write_all(temporary.fd(), content, path);
-  const mode_t wanted = is_there ? old.st_mode & 07777 : mode & ~mask;
-  if (fchmod(temporary.fd(), wanted) != 0 || fsync(temporary.fd()) != 0) {
-    fail("file.unwritable", "write", path, errno);
-  }
-  temporary.rename_to(real);
-  sync_folder(real.has_parent_path() ? real.parent_path() : ".");
+  PendingFile pending{real};
+  pending.write(content);
+  pending.commit(is_there ? old.st_mode & 07777 : masked(mode));
 }
 
 void sync_folder(const fs::path& folder) {

@@ -4,6 +4,7 @@
 #include "base/json_value.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/profiles.hpp"
 #include "cli/registry.hpp"
 #include "lock/resolver.hpp"
 #include "lock/store.hpp"
@@ -38,20 +39,6 @@ struct Target {
   std::optional<lock::StoredLock> stored;
   fs::path adopted_as;  // where a built-in profile is copied to; empty: it is not
 };
-
-std::vector<std::string> names_of(const Arguments& arguments, const profile::Store& store) {
-  std::vector<std::string> names = arguments.values("PROFILE");
-  if (!names.empty()) return names;
-  for (const profile::ListedProfile& listed : store.list()) {
-    if (listed.origin == profile::Origin::project) names.push_back(listed.name);
-  }
-  if (names.empty()) {
-    throw Error{"usage.missing_argument",
-                "this project has no profiles; name the ones to lock",
-                {{"command", "lock"}}};
-  }
-  return names;
-}
 
 // Locking a built-in profile in a project brings the profile and its shipped lock into the project,
 // so that both are reviewed together. Here only where it will stand.
@@ -130,7 +117,7 @@ void report(const Target& target, const lock::Lockfile& lock, std::string_view a
 std::vector<Target> find_targets(const Arguments& arguments, const profile::Project& project,
                                  const profile::Store& store) {
   std::vector<Target> targets;
-  for (const std::string& name : names_of(arguments, store)) {
+  for (const std::string& name : chosen_profiles(arguments, store, "lock", "to lock")) {
     Target target{.profile = store.load(name), .path = {}, .stored = {}};
     target.path = store.lock_path(target.profile).value();
     target.stored = lock::find_lock(target.profile, target.path);
