@@ -6,10 +6,10 @@
 #include "archive/store.hpp"
 #include "base/error.hpp"
 
+#include <climits>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <climits>
 #include <memory>
 
 namespace sparkrun::archive {
@@ -33,13 +33,13 @@ std::vector<Wanted> group(const std::vector<LockedImage>& locked) {
   std::map<std::pair<std::string, Digest>, Wanted> images;
   for (const auto& [profile, lock] : locked) {
     const Digest root = root_of(lock);
-    Wanted& image = images
-                        .try_emplace({lock.image, root},
-                                     Wanted{.reference = oci::Reference::parse(lock.image),
-                                            .root = root,
-                                            .profiles = {},
-                                            .platforms = {}})
-                        .first->second;
+    Wanted& image =
+        images
+            .try_emplace({lock.image, root}, Wanted{.reference = oci::Reference::parse(lock.image),
+                                                    .root = root,
+                                                    .profiles = {},
+                                                    .platforms = {}})
+            .first->second;
     image.profiles.push_back(profile);
     for (const auto& [platform, pin] : lock.platforms) {
       image.platforms.emplace(platform, pin.manifest);
@@ -161,8 +161,7 @@ class Archiver {
 
   // The small ones first: who begins with a repository that nobody has asked yet lets the others
   // wait for the end of that.
-  void fetch_from_repository(
-      const std::vector<std::pair<oci::Reference, oci::Descriptor>>& blobs) {
+  void fetch_from_repository(const std::vector<std::pair<oci::Reference, oci::Descriptor>>& blobs) {
     BlobQueue queue{.waiting = {},
                     .failure = std::nullopt,
                     .on_received = [&](long long count) { count_bytes(count); },
@@ -176,8 +175,8 @@ class Archiver {
     std::vector<std::unique_ptr<BlobFetch>> fetches;
     std::vector<sys::HttpConversation*> conversations;
     while (fetches.size() < std::min(downloads_max, blobs.size())) {
-      fetches.push_back(std::make_unique<BlobFetch>(blobs.front().first, registry_.client(), queue,
-                                                    store_));
+      fetches.push_back(
+          std::make_unique<BlobFetch>(blobs.front().first, registry_.client(), queue, store_));
       conversations.push_back(fetches.back().get());
     }
     registry_.drive(conversations);

@@ -92,9 +92,8 @@ bool BlobSink::take(std::string_view bytes) {
   return guarded([&] {
     const auto count = static_cast<long long>(bytes.size());
     if (count > blob_.size - received_) {
-      throw Error{"registry.content_mismatch",
-                  fmt::format("more than the {} bytes of {} came", blob_.size,
-                              blob_.digest.to_string())};
+      throw Error{"registry.content_mismatch", fmt::format("more than the {} bytes of {} came",
+                                                           blob_.size, blob_.digest.to_string())};
     }
     file_.write(bytes);
     hasher_.add(bytes);
@@ -108,9 +107,8 @@ std::optional<Error> BlobSink::failure() const { return failure_ ? failure_ : qu
 void BlobSink::finish() {
   if (failure_) throw Error{*failure_};
   if (received_ != blob_.size || !hasher_.matches()) {
-    throw Error{"registry.content_mismatch",
-                fmt::format("the {} bytes that came do not hash to {}", received_,
-                            blob_.digest.to_string())};
+    throw Error{"registry.content_mismatch", fmt::format("the {} bytes that came do not hash to {}",
+                                                         received_, blob_.digest.to_string())};
   }
   file_.commit(sys::masked(blob_mode));
 }

@@ -45,8 +45,7 @@ void ImageTree::add(std::string_view body) {
                             is_index ? "an index in the place of a build" : "no index")};
   }
   pending_.pop_front();
-  documents_.push_back(
-      {.media_type = document.media_type, .digest = wanted.digest, .size = size});
+  documents_.push_back({.media_type = document.media_type, .digest = wanted.digest, .size = size});
   if (documents_.size() > documents_max) {
     throw Error{"registry.not_a_registry",
                 fmt::format("the image has more than {} manifests", documents_max)};

@@ -6,10 +6,10 @@
 #include "base/text.hpp"
 #include "oci/media_type.hpp"
 
+#include <climits>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <climits>
 
 namespace sparkrun::archive {
 namespace {
@@ -49,9 +49,9 @@ LayoutImage to_image(oci::Descriptor descriptor) {
     const auto found = descriptor.annotations.find(key);
     return found == descriptor.annotations.end() ? std::string{} : found->second;
   };
-  return {.root = std::move(descriptor),
-          .reference = annotation(reference_key),
-          .profiles = parse_profiles(annotation(profiles_key))};
+  const std::string reference = annotation(reference_key), profiles = annotation(profiles_key);
+  return {
+      .root = std::move(descriptor), .reference = reference, .profiles = parse_profiles(profiles)};
 }
 
 Json to_json(const LayoutImage& image) {

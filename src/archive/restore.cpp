@@ -10,10 +10,10 @@
 #include "oci/image_config.hpp"
 #include "oci/media_type.hpp"
 
+#include <climits>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <climits>
 #include <set>
 
 namespace sparkrun::archive {
@@ -49,15 +49,15 @@ std::vector<std::string> tags_of(const LayoutImage& image, const Digest& config)
 // Finds the builds of a layout's images; what it reads it has verified.
 class Selector {
  public:
-  Selector(const Store& store, const oci::Platform& platform) : store_(store), platform_(platform) {}
+  Selector(const Store& store, const oci::Platform& platform)
+      : store_(store), platform_(platform) {}
 
   std::optional<RestorableImage> select(const LayoutImage& listed) const {
     const auto manifest = find_manifest(listed.root, 1);
     if (!manifest) return std::nullopt;
     const oci::Manifest parsed = document(*manifest);
-    const auto config = as_archive_fault(parsed.config->digest, [&] {
-      return oci::parse_image_config(read(*parsed.config));
-    });
+    const auto config = as_archive_fault(
+        parsed.config->digest, [&] { return oci::parse_image_config(read(*parsed.config)); });
     if (!config.platform.matches(platform_)) return std::nullopt;
     oci::Descriptor described = *manifest;
     described.media_type = parsed.media_type;
@@ -185,9 +185,8 @@ std::string oci_index(const std::vector<RestorableImage>& images) {
                         {"org.opencontainers.image.ref.name", split_once(tag, ':').second}}}});
     }
   }
-  return to_json_line(Json{{"schemaVersion", 2},
-                           {"mediaType", oci::media_type::oci_index},
-                           {"manifests", list}});
+  return to_json_line(
+      Json{{"schemaVersion", 2}, {"mediaType", oci::media_type::oci_index}, {"manifests", list}});
 }
 
 bool has_wanted_id(const RestorableImage& image, const engine::LocalImage& local) {

@@ -58,11 +58,11 @@ void pack_to_stdout(const std::filesystem::path& folder, sys::Processes& process
 
 // Without the owners, modes and times of the tar; tar itself keeps to the folder.
 void unpack_stdin(const std::filesystem::path& folder, sys::Processes& processes) {
-  const sys::ProcessResult result = run_tar(
-      {.commands = {{"tar", "--extract", "--file=-", "--no-same-owner", "--no-same-permissions",
-                     "--touch", "--directory=" + folder.string()}},
-       .takes_our_input = true},
-      processes);
+  const sys::ProcessResult result =
+      run_tar({.commands = {{"tar", "--extract", "--file=-", "--no-same-owner",
+                             "--no-same-permissions", "--touch", "--directory=" + folder.string()}},
+               .takes_our_input = true},
+              processes);
   if (result.is_success()) return;
   throw Error{"archive.invalid",
               "tar cannot unpack what comes on standard input: " + words_of(result)};

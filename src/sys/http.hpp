@@ -56,8 +56,8 @@ struct HttpRequest {
   // URL; empty: as the usual variables say. Never used for loopback hosts.
   std::string proxy;
   std::string no_proxy;  // hosts that `proxy` is not for, in the words of NO_PROXY
-  // The body of a 200, or of a 206 that goes on where the sink is, goes there as the server sends it
-  // (no encoding is undone), without a limit of its size. Outlives the request.
+  // The body of a 200, or of a 206 that goes on where the sink is, goes there as the server sends
+  // it (no encoding is undone), without a limit of its size. Outlives the request.
   HttpSink* sink = nullptr;
   // Only to a public address: not to this machine, a private network or a link.
   bool is_public_only = false;

@@ -35,7 +35,7 @@ struct ProcessResult {
 // Programs joined as by `|` in a shell: each reads what the one before writes.
 struct PipelineSpec {
   std::vector<std::vector<std::string>> commands;  // at least one
-  bool takes_our_input = false;   // the first one reads our stdin; else nothing
+  bool takes_our_input = false;                    // the first one reads our stdin; else nothing
   bool gives_our_output = false;  // the last one writes to our stdout; else that is captured
   std::chrono::milliseconds timeout{60'000};
   size_t output_bytes_max = size_t{1} << 20;  // of each captured stream; the rest is dropped

@@ -21,8 +21,8 @@ class ArchiveTest : public testing::Test {
     for (const auto& image : {arm, amd, proof}) test::serve_whole(http, repository, image);
   }
 
-  Report run(const oci::RegistryOptions& options = {}) { return run({locked}, options); }
-  Report run(const std::vector<LockedImage>& images, const oci::RegistryOptions& options = {}) {
+  Report run(const oci::RegistryOptions& options = {}) { return run_all({locked}, options); }
+  Report run_all(const std::vector<LockedImage>& images, const oci::RegistryOptions& options = {}) {
     oci::Registry registry{http, {}, options};
     return archive(images, folder / "out", registry, watch);
   }
@@ -46,8 +46,7 @@ class ArchiveTest : public testing::Test {
     }
   }
   static size_t fetched(const Report& report) {
-    return static_cast<size_t>(
-        std::ranges::count(report.blobs, true, &ArchivedBlob::was_fetched));
+    return static_cast<size_t>(std::ranges::count(report.blobs, true, &ArchivedBlob::was_fetched));
   }
 
   test::WholeImage arm = test::make_whole_image("linux/arm64", std::string(5000, 'a'));
@@ -158,8 +157,8 @@ TEST_F(ArchiveTest, GivesUpAfterThreeTriesThatBringNothing) {
 }
 
 TEST_F(ArchiveTest, BlobsThatAreNotWhatTheirDigestSaysAreRefusedAndNotStored) {
-  for (const std::string& wrong : {std::string(5000, 'b'), std::string(4999, 'a'),
-                                   std::string(5001, 'a'), std::string{}}) {
+  for (const std::string& wrong :
+       {std::string(5000, 'b'), std::string(4999, 'a'), std::string(5001, 'a'), std::string{}}) {
     http.on(repository + "/blobs/" + test::digest_of(arm.layer)).reply(200, wrong);
 
     EXPECT_EQ(error_of([&] { run(); }), "registry.content_mismatch") << wrong.size();
@@ -204,11 +203,10 @@ TEST_F(ArchiveTest, GivesBlobsNoTimeLimitButSilence) {
 }
 
 TEST_F(ArchiveTest, ArchivesAddUp) {
-  const LockedImage other{"other",
-                          test::lock_of("reg.test/app:single", "", {amd})};
+  const LockedImage other{"other", test::lock_of("reg.test/app:single", "", {amd})};
   run();
 
-  const Report report = run({other});
+  const Report report = run_all({other});
 
   EXPECT_EQ(fetched(report), 0U);  // its build is part of the first one
   const auto images = parse_index(folder.read("out/index.json"));
@@ -220,7 +218,7 @@ TEST_F(ArchiveTest, TwoProfilesOfOneImageAreOneEntry) {
   const LockedImage one{"b", test::lock_of("reg.test/app:1", index, {arm})};
   const LockedImage two{"a", test::lock_of("reg.test/app:1", index, {amd})};
 
-  const Report report = run({one, two});
+  const Report report = run_all({one, two});
 
   ASSERT_EQ(report.images.size(), 1U);
   EXPECT_EQ(report.images[0].image.profiles, (std::vector<std::string>{"a", "b"}));
@@ -230,7 +228,7 @@ TEST_F(ArchiveTest, TwoProfilesOfOneImageAreOneEntry) {
 TEST_F(ArchiveTest, SaysHowManyChildrenOfTheIndexAreLeftOut) {
   const LockedImage sparse{"job", test::lock_of("reg.test/app:1", index, {amd})};
 
-  EXPECT_EQ(run({sparse}).images.at(0).left_out, 2U);
+  EXPECT_EQ(run_all({sparse}).images.at(0).left_out, 2U);
 }
 
 TEST_F(ArchiveTest, LeavesAFolderAloneThatHoldsSomethingElse) {
@@ -275,7 +273,8 @@ TEST_F(ArchiveTest, CanBeInterruptedWhileItHashesWhatIsThere) {
 }
 
 TEST_F(ArchiveTest, ATokenMayExpireManyTimes) {
-  http.on("https://auth.test/t?service=reg&scope=repository%3Aapp%3Apull").reply(200, R"({"token":"t"})");
+  http.on("https://auth.test/t?scope=repository%3Aapp%3Apull&service=reg")
+      .reply(200, R"({"token":"t"})");
   for (const auto& image : {arm, amd, proof}) {
     for (const std::string& body : {image.config, image.layer}) {
       http.on(repository + "/blobs/" + test::digest_of(body))

@@ -71,9 +71,9 @@ TEST(ImageTree, IsASingleManifestWhereTheLockHasNoIndex) {
 TEST(ImageTree, LooksIntoIndexesWithinTheIndexOnlyForWhatIsMissing) {
   const std::string inner = test::make_index({test::child_of(arm)});
   const std::string outer = test::make_index(
-      {test::child_of(amd), fmt::format(R"({{"mediaType":"{}","digest":"{}","size":{}}})",
-                                        oci::media_type::oci_index, test::digest_of(inner),
-                                        inner.size())});
+      {test::child_of(amd),
+       fmt::format(R"({{"mediaType":"{}","digest":"{}","size":{}}})", oci::media_type::oci_index,
+                   test::digest_of(inner), inner.size())});
   ImageTree both{digest_of(outer), {digest_of(amd.manifest), digest_of(arm.manifest)}};
   ImageTree one{digest_of(outer), {digest_of(amd.manifest)}};
 
@@ -110,9 +110,8 @@ TEST(ImageTree, RefusesADocumentOfAnotherSizeOrKindThanItsDescriptorSays) {
   EXPECT_EQ(error_of(tree, {index, arm.manifest}), "registry.content_mismatch");
 
   const std::string inner = test::make_index({test::child_of(arm)});
-  const std::string outer =
-      test::make_index({test::child_json(inner, oci::media_type::oci_manifest,
-                                         oci::Platform::parse("linux/arm64"))});
+  const std::string outer = test::make_index({test::child_json(
+      inner, oci::media_type::oci_manifest, oci::Platform::parse("linux/arm64"))});
   ImageTree nested{digest_of(outer), {digest_of(inner)}};
   EXPECT_EQ(error_of(nested, {outer, inner}), "registry.not_a_registry");
 }

@@ -12,8 +12,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-LayoutImage image(const std::string& reference, const std::string& content,
-                  const Names& profiles) {
+LayoutImage image(const std::string& reference, const std::string& content, const Names& profiles) {
   return {.root = {.media_type = std::string{oci::media_type::oci_index},
                    .digest = Digest::sha256_of(content),
                    .size = static_cast<long long>(content.size())},
@@ -85,7 +84,8 @@ TEST(ArchiveLayout, AMovedPinReplacesTheEntryExceptForOtherProfiles) {
 }
 
 TEST(ArchiveLayout, BelievesNoNameOfAProfileThatIsNone) {
-  LayoutImage hostile = image("reg.test/app:1", "one", {"../../x", "-rf", "ok", std::string(64, 'a')});
+  LayoutImage hostile =
+      image("reg.test/app:1", "one", {"../../x", "-rf", "ok", std::string(64, 'a')});
 
   EXPECT_EQ(parse_index(add_images("", {hostile})).at(0).profiles, Names{"ok"});
 }
@@ -93,8 +93,8 @@ TEST(ArchiveLayout, BelievesNoNameOfAProfileThatIsNone) {
 TEST(ArchiveLayout, RefusesIndexesThatAreNone) {
   const std::string traversal =
       R"({"schemaVersion":2,"manifests":[{"digest":"sha256:../../../etc/passwd","size":1}]})";
-  const std::string negative = R"({"schemaVersion":2,"manifests":[{"digest":")" +
-                               test::digest_of("x") + R"(","size":-1}]})";
+  const std::string negative =
+      R"({"schemaVersion":2,"manifests":[{"digest":")" + test::digest_of("x") + R"(","size":-1}]})";
   for (const std::string& text :
        {std::string{}, std::string{"{"}, std::string{"[]"}, std::string{"<html>"},
         std::string(100'000, '['), std::string{R"({"schemaVersion":2})"}, traversal, negative}) {

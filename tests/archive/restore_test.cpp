@@ -104,7 +104,8 @@ TEST_F(RestoreTest, RefusesWhatIsNoLayout) {
   }
   folder.write("in/oci-layout", marker);
   for (const std::string& text :
-       {std::string{"{}"}, std::string(200'000, '['), std::string{R"({"schemaVersion":2,"manifests":[]})"},
+       {std::string{"{}"}, std::string(200'000, '['),
+        std::string{R"({"schemaVersion":2,"manifests":[]})"},
         R"({"schemaVersion":2,"manifests":[{"mediaType":"a","digest":"sha256:../x","size":1}]})" +
             std::string{}}) {
     folder.write("in/index.json", text);
@@ -119,11 +120,10 @@ TEST_F(RestoreTest, RefusesWhatIsNoLayout) {
 TEST_F(RestoreTest, RefusesADocumentThatIsTooLargeForOne) {
   const std::string huge(document_bytes_max + 1, ' ');
   test::write_blob(folder, "in", huge);
-  const LayoutImage image{
-      .root = {.media_type = std::string{oci::media_type::oci_index},
-               .digest = Digest::sha256_of(huge),
-               .size = static_cast<long long>(huge.size())},
-      .reference = "reg.test/app:1"};
+  const LayoutImage image{.root = {.media_type = std::string{oci::media_type::oci_index},
+                                   .digest = Digest::sha256_of(huge),
+                                   .size = static_cast<long long>(huge.size())},
+                          .reference = "reg.test/app:1"};
   folder.write("in/index.json", add_images("", {image}));
 
   EXPECT_EQ(select_error(), "archive.invalid");
@@ -134,9 +134,9 @@ TEST_F(RestoreTest, AnIndexThatHoldsItselfComesToAnEnd) {
   std::string inner = test::make_index({test::child_of(arm)});
   for (int depth = 0; depth < 6; ++depth) {
     test::write_blob(folder, "in", inner);
-    inner = test::make_index({fmt::format(R"({{"mediaType":"{}","digest":"{}","size":{}}})",
-                                          oci::media_type::oci_index, test::digest_of(inner),
-                                          inner.size())});
+    inner = test::make_index(
+        {fmt::format(R"({{"mediaType":"{}","digest":"{}","size":{}}})", oci::media_type::oci_index,
+                     test::digest_of(inner), inner.size())});
   }
   test::write_blob(folder, "in", inner);
   const LayoutImage image{.root = {.media_type = std::string{oci::media_type::oci_index},

@@ -248,7 +248,9 @@ class Archive(RigTest):
         server.halts[large] = HALF
         with self.running("archive", str(self.layout), "own") as process:
             self.assertTrue(server.halted.wait(30))
-            self.wait_for(lambda: any("." in path.name for path in self.blobs()))
+            # All the others are whole.
+            self.wait_for(lambda: ["." in path.name for path in self.blobs()].count(True) == 1 and
+                          len(self.blobs()) == len(contents.bodies))
             process.send_signal(signal.SIGKILL)
             process.wait()
         self.assertTrue(any("." in path.name for path in self.blobs()))
@@ -329,11 +331,11 @@ class Archive(RigTest):
             done = subprocess.run([BINARY, "restore", "-", "--json"], cwd=self.project, env=self.environment,
                                   stdin=source.stdout, capture_output=True, text=True)
             self.assertEqual(source.wait(), 0)
+            self.assertIn("fetched", source.stderr.read())
         self.assertEqual(done.returncode, 0, done.stderr)
         report = json.loads(done.stdout)
         self.forget(report)
         self.assertEqual(report["images"][0]["digest"], self.digest(IMAGE, "dgxspark-latest"))
-        self.assertIn("fetched", source.stderr.read())
 
     def test_refuses_wrong_blobs_and_other_platforms(self):
         self.write_profile("job", f"{self.registry}/small:1")

@@ -45,9 +45,9 @@ inline std::string child_of(const WholeImage& image, const std::string& more = "
 
 // An attestation of the build with that manifest, as BuildKit makes it.
 inline std::string attestation_child(const WholeImage& attestation, const std::string& manifest) {
-  return child_of(attestation,
-                  fmt::format(R"(,"annotations":{{"vnd.docker.reference.digest":"{}"}})",
-                              digest_of(manifest)));
+  return child_of(
+      attestation,
+      fmt::format(R"(,"annotations":{{"vnd.docker.reference.digest":"{}"}})", digest_of(manifest)));
 }
 
 inline void serve_whole(FakeHttp& http, const std::string& repository, const WholeImage& image) {
@@ -88,12 +88,11 @@ inline std::string write_layout(const TempDir& folder, const std::string& below,
   }
   const std::string index = make_index(children);
   write_blob(folder, below, index);
-  const archive::LayoutImage image{
-      .root = {.media_type = std::string{oci::media_type::oci_index},
-               .digest = Digest::sha256_of(index),
-               .size = static_cast<long long>(index.size())},
-      .reference = "reg.test/app:1",
-      .profiles = {"job"}};
+  const archive::LayoutImage image{.root = {.media_type = std::string{oci::media_type::oci_index},
+                                            .digest = Digest::sha256_of(index),
+                                            .size = static_cast<long long>(index.size())},
+                                   .reference = "reg.test/app:1",
+                                   .profiles = {"job"}};
   folder.write(below + "/index.json", archive::add_images("", {image}));
   folder.write(below + "/oci-layout", archive::marker_text());
   return index;

@@ -70,7 +70,8 @@ TEST(ReadInPieces, GivesAllBytesInOrder) {
 TEST(ReadInPieces, ReadsRegularFilesOnly) {
   const test::TempDir folder;
   mkfifo((folder / "fifo").c_str(), 0600);
-  for (const fs::path& path : {folder.path(), folder / "fifo", folder / "none", fs::path{"/dev/zero"}}) {
+  for (const fs::path& path :
+       {folder.path(), folder / "fifo", folder / "none", fs::path{"/dev/zero"}}) {
     EXPECT_THROW(read_in_pieces(path, [](std::string_view) {}), Error) << path;
     EXPECT_FALSE(regular_file_size(path)) << path;
   }

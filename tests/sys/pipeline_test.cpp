@@ -41,7 +41,9 @@ TEST_F(PipelineTest, MovesMoreThanAPipeHolds) {
   EXPECT_EQ(run({"head -c 3000000 /dev/zero", "wc -c"}).back().out, "3000000\n");
 }
 
-TEST_F(PipelineTest, ReadsNothingUnlessToldTo) { EXPECT_EQ(run({"cat | wc -c"}).front().out, "0\n"); }
+TEST_F(PipelineTest, ReadsNothingUnlessToldTo) {
+  EXPECT_EQ(run({"cat | wc -c"}).front().out, "0\n");
+}
 
 TEST_F(PipelineTest, KnowsEveryExitAndWhatEachSaid) {
   const auto results = run({"echo a >&2; exit 3", "cat; echo b >&2; exit 4"});
@@ -86,7 +88,8 @@ TEST_F(PipelineTest, EndsAllWhenTheTimeIsUp) {
 }
 
 TEST_F(PipelineTest, EndsAllWhenASignalArrives) {
-  for (const char* const script : {"kill -TERM $PPID; exec sleep 60", "trap '' TERM; kill -TERM $PPID; exec sleep 60"}) {
+  for (const char* const script :
+       {"kill -TERM $PPID; exec sleep 60", "trap '' TERM; kill -TERM $PPID; exec sleep 60"}) {
     try {
       run({script, "exec cat"});
       FAIL() << "not interrupted";

@@ -56,9 +56,8 @@ archive::LockedImage locked_image(const profile::Store& store, const std::string
 // All that is wrong is said, not only the first of it; nothing when something is.
 std::optional<std::vector<archive::LockedImage>> locked_images(const Arguments& arguments,
                                                                Context& context, ExitCode& code) {
-  const profile::Store store{
-      profile::find_project(context.system.environment, context.directory),
-      context.system.environment};
+  const profile::Store store{profile::find_project(context.system.environment, context.directory),
+                             context.system.environment};
   std::vector<archive::LockedImage> locked;
   for (const std::string& name :
        chosen_profiles(arguments, store, "archive", "whose images to archive")) {
@@ -97,6 +96,10 @@ Json to_json(const archive::Report& report, const std::string& layout) {
   return {{"layout", layout}, {"images", images}, {"blobs", blobs}};
 }
 
+std::string counted_blobs(size_t count, long long bytes) {
+  return fmt::format("{} {} ({})", count, count == 1 ? "blob" : "blobs", human_bytes(bytes));
+}
+
 void say_totals(const archive::Report& report, Output& output) {
   std::array<size_t, 2> count{};
   std::array<long long, 2> bytes{};
@@ -104,14 +107,15 @@ void say_totals(const archive::Report& report, Output& output) {
     ++count[blob.was_fetched ? 1 : 0];
     bytes[blob.was_fetched ? 1 : 0] += blob.bytes;
   }
-  output.note(fmt::format("fetched {} blobs ({}), kept {} ({})", count[1], human_bytes(bytes[1]),
-                          count[0], human_bytes(bytes[0])));
+  output.note(fmt::format("fetched {}, kept {}", counted_blobs(count[1], bytes[1]),
+                          counted_blobs(count[0], bytes[0])));
   for (const archive::ArchivedImage& archived : report.images) {
     if (archived.left_out == 0) continue;
-    output.note(fmt::format("{}: {} of the index's children are not in the archive, since the "
-                            "lock has no such platform; tools that copy whole indexes will miss "
-                            "them",
-                            archived.image.reference, archived.left_out));
+    output.note(
+        fmt::format("{}: {} of the index's children are not in the archive, since the "
+                    "lock has no such platform; tools that copy whole indexes will miss "
+                    "them",
+                    archived.image.reference, archived.left_out));
   }
 }
 

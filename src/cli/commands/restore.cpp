@@ -48,8 +48,7 @@ Restored restore(const fs::path& folder, const oci::Platform& platform, engine::
   Restored restored;
   {
     ProgressLine line{context.output, context.system.clock};
-    restored.selection =
-        archive::select_images(folder, platform, watch_on(line, context.output));
+    restored.selection = archive::select_images(folder, platform, watch_on(line, context.output));
   }
   std::vector<archive::RestorableImage> to_load;
   long long bytes = 0;
