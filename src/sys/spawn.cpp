@@ -68,7 +68,8 @@ int SpawnSettings::spawn(const ProcessSpec& spec, pid_t& pid) const {
         spec.environment, [&](const auto& variable) { return variable.first == name; });
     if (!is_replaced) environment.emplace_back(*entry);
   }
-  for (const auto& [name, value] : spec.environment) environment.push_back(name + "=" + value);
+  for (const auto& [name, value] : spec.environment)
+    environment.push_back(fmt::format("{}={}", name, value));
   return posix_spawnp(&pid, spec.argv.at(0).c_str(), &actions_, &attributes_,
                       pointers(spec.argv).data(), pointers(environment).data());
 }

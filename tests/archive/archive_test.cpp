@@ -136,6 +136,40 @@ TEST_F(ArchiveTest, GoesOnWhereADownloadWasCutOff) {
             headers.end());
 }
 
+TEST_F(ArchiveTest, ADownloadThatComesFurtherIsNotGivenUp) {
+  constexpr size_t mib = size_t{1} << 20, cuts = 6;
+  const std::string large(mib * (cuts + 1), 'l');
+  const auto image = test::make_whole_image("linux/arm64", large);
+  test::serve_whole(http, repository, image);
+  auto& layer = http.on(repository + "/blobs/" + test::digest_of(large));
+  layer.cut_off(200, large.substr(0, mib));
+  for (size_t i = 1; i < cuts; ++i) {
+    layer.cut_off(206, large.substr(0, mib),
+                  {{"Content-Range", fmt::format("bytes {}-{}/*", mib * i, large.size() - 1)}});
+  }
+  layer.reply(206, large.substr(0, mib),
+              {{"Content-Range", fmt::format("bytes {}-{}/*", mib * cuts, large.size() - 1)}});
+
+  run_all({{"job", test::lock_of("reg.test/app:2", "", {image})}});
+
+  EXPECT_TRUE(blob(large) == large);
+}
+
+TEST_F(ArchiveTest, GoesBackToTheRegistryWhenAnotherHostCutsOff) {
+  http.on(repository + "/blobs/" + test::digest_of(arm.layer))
+      .reply(307, "", {{"Location", "https://cdn.test/x?sig=1"}})
+      .reply(307, "", {{"Location", "https://cdn.test/x?sig=2"}});
+  http.on("https://cdn.test/x?sig=1").cut_off(200, arm.layer.substr(0, 1000)).reply(403);
+  http.on("https://cdn.test/x?sig=2")
+      .with("Range", "bytes=1000-")
+      .reply(206, arm.layer.substr(1000), {{"Content-Range", "bytes 1000-4999/5000"}});
+
+  run();
+
+  EXPECT_EQ(blob(arm.layer), arm.layer);
+  EXPECT_EQ(http.count("https://cdn.test/x?sig=1"), 1);
+}
+
 TEST_F(ArchiveTest, BeginsAgainWhereTheServerKnowsNoRanges) {
   auto& layer = http.on(repository + "/blobs/" + test::digest_of(arm.layer));
   layer.cut_off(200, arm.layer.substr(0, 1000));
