@@ -8,6 +8,8 @@
 #include <openssl/evp.h>
 
 #include <array>
+#include <new>
+#include <utility>
 
 namespace sparkrun {
 namespace {
@@ -19,6 +21,12 @@ std::string hash(const EVP_MD* algorithm, std::string_view bytes) {
     throw Error{"bug", "OpenSSL could not compute a digest"};
   }
   return {out.begin(), out.begin() + length};
+}
+
+EVP_MD_CTX* context_of(void* raw) { return static_cast<EVP_MD_CTX*>(raw); }
+
+void check(int result) {
+  if (result != 1) throw Error{"bug", "OpenSSL could not compute a digest"};
 }
 
 }  // namespace
@@ -46,6 +54,32 @@ Digest Digest::sha256_of(std::string_view bytes) { return Digest{"sha256:" + sha
 bool Digest::matches(std::string_view bytes) const {
   const std::string actual = text_.starts_with("sha512:") ? sha512(bytes) : sha256(bytes);
   return hex() == to_hex(actual);
+}
+
+void Hasher::Free::operator()(void* context) const { EVP_MD_CTX_free(context_of(context)); }
+
+Hasher::Hasher(Digest expected) : expected_(std::move(expected)), context_(EVP_MD_CTX_new()) {
+  if (!context_) throw std::bad_alloc{};
+  restart();
+}
+
+void Hasher::restart() {
+  const bool is_sha512 = expected_.to_string().starts_with("sha512:");
+  check(EVP_DigestInit_ex(context_of(context_.get()), is_sha512 ? EVP_sha512() : EVP_sha256(),
+                          nullptr));
+}
+
+void Hasher::add(std::string_view bytes) {
+  check(EVP_DigestUpdate(context_of(context_.get()), bytes.data(), bytes.size()));
+}
+
+bool Hasher::matches() const {
+  const std::unique_ptr<void, Free> copy{EVP_MD_CTX_new()};
+  std::array<unsigned char, EVP_MAX_MD_SIZE> out{};
+  unsigned int length = 0;
+  check(EVP_MD_CTX_copy_ex(context_of(copy.get()), context_of(context_.get())));
+  check(EVP_DigestFinal_ex(context_of(copy.get()), out.data(), &length));
+  return to_hex(std::string{out.begin(), out.begin() + length}) == expected_.hex();
 }
 
 std::string Digest::hex() const { return text_.substr(text_.find(':') + 1); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <compare>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,23 @@ class Digest {
  private:
   explicit Digest(std::string text) : text_(std::move(text)) {}
   std::string text_;
+};
+
+// Hashes bytes piece by piece, by the algorithm of the digest that they should have.
+class Hasher {
+ public:
+  explicit Hasher(Digest expected);
+  void add(std::string_view bytes);
+  void restart();
+  // Whether all that was added hashes to the expected digest.
+  [[nodiscard]] bool matches() const;
+
+ private:
+  struct Free {
+    void operator()(void* context) const;
+  };
+  Digest expected_;
+  std::unique_ptr<void, Free> context_;  // OpenSSL's EVP_MD_CTX
 };
 
 // Raw bytes, not hex.

@@ -37,6 +37,16 @@ constexpr std::array severity = {
 
 // Sorted by id. Hints say what to do; `{name}` comes from the details of the error.
 constexpr std::array kinds = std::to_array<ErrorKind>({
+    {"archive.invalid", ExitCode::invalid, false,
+     "make it again with `sparkrun archive`, which fetches only what is missing or wrong",
+     "An archive of images is an OCI image layout: the file oci-layout, index.json, and every blob "
+     "under blobs/ in a file that bears its digest. Something of that is missing, is not what its "
+     "name says, or cannot be understood. Nothing of it was loaded."},
+    {"archive.tar_failed", ExitCode::invalid, false,
+     "install GNU tar, and check the free space where the archive goes",
+     "With `-` an archive is a tar stream, which GNU tar packs; it is not on PATH, or it stopped "
+     "with an "
+     "error of its own."},
     {"bug", ExitCode::bug, false,
      "please report this, with the command that you ran and the output of `sparkrun --version`",
      "sparkrun met a state that it should never be in. Nothing that you did should cause this."},

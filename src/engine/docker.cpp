@@ -126,6 +126,20 @@ class Docker final : public Engine {
     if (!result.is_success()) throw refused("pull", reference, result.err);
   }
 
+  void load(const std::vector<std::string>& producer) override {
+    const std::vector<sys::ProcessResult> results = system_.processes.run_pipeline(
+        {.commands = {producer, {"docker", "load", "--quiet"}}, .timeout = pull_timeout});
+    const sys::ProcessResult* const failure = sys::first_failure(results);
+    if (failure == nullptr) return;
+    const bool is_docker = failure == &results.back() && results.size() == 2;
+    if (failure->spawn_errno == 0) {
+      throw refused("load", "the images",
+                    is_docker ? failure->err : producer.at(0) + ": " + failure->err);
+    }
+    throw Error{is_docker ? "engine.missing" : "archive.tar_failed",
+                fmt::format("`{}` is not on PATH", is_docker ? "docker" : producer.at(0))};
+  }
+
   sys::ProcessResult run_captured(const std::vector<std::string>& argv, const std::string& input,
                                   milliseconds timeout) override {
     return run_client(argv, input, timeout);

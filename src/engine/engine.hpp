@@ -63,6 +63,8 @@ class Engine {
   // `NAME@DIGEST`, for one platform. The engine's progress goes to our stderr when `show_progress`.
   virtual void pull(const std::string& reference, const std::string& platform,
                     bool show_progress) = 0;
+  // Takes the images of the tar stream that `producer` (a command line) writes.
+  virtual void load(const std::vector<std::string>& producer) = 0;
 
   // Runs a short-lived container to its end with captured streams; `argv` is a whole command line.
   virtual sys::ProcessResult run_captured(const std::vector<std::string>& argv,

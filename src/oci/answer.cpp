@@ -78,6 +78,7 @@ Error fault_error(const sys::HttpResponse& response, std::string_view host) {
                    fmt::format("{} leads to a private address, where we do not go", host));
     case sys::HttpFault::protocol:
       return error("registry.failed", fmt::format("the answer of {} is broken or cut off", host));
+    case sys::HttpFault::stopped:  // whoever stopped it has the reason
     case sys::HttpFault::none:
       break;
   }

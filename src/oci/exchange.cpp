@@ -21,6 +21,8 @@ using std::chrono::seconds;
 constexpr milliseconds first_pause{250};
 constexpr int pause_growth = 4;
 constexpr milliseconds told_from{1'000};  // shorter waits are not worth a word
+// A download that has come so much further since the last try has not failed three times in a row.
+constexpr long long progress_bytes_min = 1LL << 20;
 
 // `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110, 5.6.7).
 std::optional<seconds> parse_http_date(const std::string& text) {
@@ -65,6 +67,7 @@ bool is_passing(const sys::HttpResponse& response) {
     case sys::HttpFault::too_large:
     case sys::HttpFault::redirect:
     case sys::HttpFault::private_address:
+    case sys::HttpFault::stopped:
       return false;
     case sys::HttpFault::none:
       break;
@@ -88,6 +91,7 @@ void Exchange::go_to(std::string registry, std::string origin) {
 sys::HttpStep Exchange::begin(sys::HttpRequest request, int tries) {
   request_ = std::move(request);
   current_ = request_;
+  tries_ = tries;
   tries_left_ = tries;
   tries_done_ = 0;
   redirects_ = 0;
@@ -115,6 +119,7 @@ sys::HttpStep Exchange::send() {
   current_.limits.connect_timeout = std::min(timeouts.connect, left);
   current_.limits.silence_timeout = timeouts.first_byte;
   current_.limits.total_timeout = std::min(timeouts.request, left);
+  if (current_.sink != nullptr) prepare_stream();
   const std::string origin = origin_of(current_.url);
   current_.is_public_only = origin != origin_of(origin_) && !is_private_;
   if (origin.starts_with("https:")) {
@@ -126,11 +131,37 @@ sys::HttpStep Exchange::send() {
   return current_;
 }
 
-sys::HttpStep Exchange::resume() { return send(); }
+// A download takes as long as it takes, if only something comes; and goes on where it stopped.
+void Exchange::prepare_stream() {
+  current_.limits.total_timeout = milliseconds{0};
+  offset_ = current_.sink->offset();
+  std::erase_if(current_.headers,
+                [](const auto& header) { return equal_ignoring_case(header.first, "Range"); });
+  if (offset_ > 0) current_.headers.emplace_back("Range", fmt::format("bytes={}-", offset_));
+}
+
+void Exchange::count_time(const sys::HttpResponse& response) {
+  if (current_.sink == nullptr) {
+    spent_ += response.elapsed;
+  } else if (current_.sink->offset() - offset_ >= progress_bytes_min) {
+    tries_left_ = tries_;
+    tries_done_ = 1;
+    spent_ = milliseconds{0};
+  }
+}
+
+// A download is begun again at the registry: where it led to may be signed for some minutes only.
+sys::HttpStep Exchange::resume() {
+  if (request_.sink != nullptr) {
+    current_ = request_;
+    redirects_ = 0;
+  }
+  return send();
+}
 
 std::variant<sys::HttpStep, sys::HttpResponse> Exchange::on_response(
     const sys::HttpResponse& response, bool is_last_try) {
-  spent_ += response.elapsed;
+  count_time(response);
   if (!response.peer_address.empty() && origin_of(current_.url) == origin_of(origin_)) {
     is_private_ = !sys::is_public_address(response.peer_address);
   }

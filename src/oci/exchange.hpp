@@ -27,6 +27,9 @@ bool is_passing(const sys::HttpResponse& response);
 // Requests on their way to the answers that count: tried again where that may help, led on by
 // redirects, all of them together within the time of one reference. Without I/O.
 //
+// The body of a download (a request with a sink) is bounded by silence alone, and goes on where it
+// was cut off; each MiB that has come counts as a new beginning.
+//
 // An `Authorization` header stays with the origin (scheme, host and port) that the request was for;
 // no redirect leads from https to http, nor to a private address unless the registry is on one
 // (GHSA-vh4v-2xq2-g5cg; go-containerregistry#2193).
@@ -54,6 +57,8 @@ class Exchange {
 
  private:
   sys::HttpStep send();
+  void prepare_stream();
+  void count_time(const sys::HttpResponse& response);
   [[nodiscard]] bool may_be_followed(const sys::HttpResponse& response) const;
   // What is wrong with going to this URL, or nothing.
   [[nodiscard]] std::optional<std::string> objection(const std::string& url) const;
@@ -68,10 +73,12 @@ class Exchange {
   bool is_private_ = false;   // the registry's address is
   sys::HttpRequest request_;  // as it was begun
   sys::HttpRequest current_;  // after redirects
+  int tries_ = 0;
   int tries_left_ = 0;
   int tries_done_ = 0;
   int redirects_ = 0;
   int requests_ = 0;
+  long long offset_ = 0;  // of the sink, when the request was sent
   std::chrono::milliseconds spent_{0};
 };
 

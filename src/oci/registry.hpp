@@ -32,6 +32,10 @@ class Registry {
   // be missing.
   std::vector<TagsResult> list_tags(std::span<const Reference> references);
 
+  // For conversations of other kinds: what they share, and the loop that drives them.
+  [[nodiscard]] Client& client() { return client_; }
+  void drive(std::span<sys::HttpConversation* const> conversations) { http_.run(conversations); }
+
  private:
   sys::Http& http_;
   Client client_;

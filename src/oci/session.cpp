@@ -30,7 +30,7 @@ bool lacks_tls(const sys::HttpResponse& response) {
 // A fault of this one answer; the others say that the whole registry is out of reach.
 bool is_of_one_answer(sys::HttpFault fault) {
   return fault == sys::HttpFault::too_large || fault == sys::HttpFault::redirect ||
-         fault == sys::HttpFault::protocol;
+         fault == sys::HttpFault::protocol || fault == sys::HttpFault::stopped;
 }
 
 }  // namespace
@@ -105,6 +105,7 @@ sys::HttpStep RepositoryConversation::fail(const Error& error) {
     return guarded([&] { return begin_at_endpoint(); });
   }
   error_ = told;
+  on_failure(told);
   return sys::HttpDone{};
 }
 
@@ -126,7 +127,7 @@ sys::HttpStep RepositoryConversation::ask() {
   const std::string& origin = access().origin;
   exchange_.go_to(host(), origin);
   sent_authorization_ = access().authorization;
-  sys::HttpRequest request{.method = question_.method};
+  sys::HttpRequest request{.method = question_.method, .sink = question_.sink};
   request.url = question_.path.find("://") != std::string::npos
                     ? question_.path
                     : fmt::format("{}/v2/{}/{}", origin, reference_.repository(), question_.path);
@@ -148,8 +149,14 @@ sys::HttpStep RepositoryConversation::react(const sys::HttpResponse& response) {
   const bool is_sent_elsewhere = origin_of(url()) != origin_of(access().origin);
   if (response.status == 401 && !is_sent_elsewhere) return on_unauthorized(response);
   if (response.status == 400 && may_renew()) return renew();
-  const bool is_success = response.fault == sys::HttpFault::none && response.status == 200;
+  const bool is_partial = response.status == 206 && question_.sink != nullptr;
+  const bool is_success =
+      response.fault == sys::HttpFault::none && (response.status == 200 || is_partial);
   if (!is_success && !question_.is_optional) {
+    if (response.fault == sys::HttpFault::stopped && question_.sink->failure()) {
+      settle();
+      throw Error{*question_.sink->failure()};
+    }
     if (response.fault != sys::HttpFault::none) {
       if (is_of_one_answer(response.fault)) settle();
       throw fault_error(response, host());
@@ -158,7 +165,10 @@ sys::HttpStep RepositoryConversation::react(const sys::HttpResponse& response) {
     if (response.status == 403 && access().login == Access::Login::refused) throw refusal(response);
     throw status_error(response, asked());
   }
-  if (is_success && sent_authorization_ == access().authorization) access().is_proven = true;
+  if (is_success && sent_authorization_ == access().authorization) {
+    access().is_proven = true;
+    has_renewed_ = false;  // a long download outlives many tokens
+  }
   settle();
   const auto next = on_answer(response);
   if (!next) return sys::HttpDone{};
@@ -318,7 +328,7 @@ Error RepositoryConversation::refusal(const sys::HttpResponse& response) const {
 
 // Errors of the pure parsers do not know whom and what was asked.
 Error RepositoryConversation::named(const Error& error) const {
-  if (error.details().contains("registry")) return error;
+  if (error.details().contains("registry") || error.id() == "file.unwritable") return error;
   Error::Details details = error.details();
   details.emplace("registry", host());
   return Error{error.id(), fmt::format("registry {}, {}: {}", host(), question_.what, error.what()),

@@ -75,11 +75,15 @@ class RepositoryConversation : public sys::HttpConversation {
     std::string method = "GET";
     // An answer that is no success, or none at all, is an answer as well.
     bool is_optional = false;
+    // Takes the body of the answer; outlives the question.
+    sys::HttpSink* sink = nullptr;
   };
   // Asked once for each endpoint: what was learnt from the one before does not count.
   [[nodiscard]] virtual Question first_question() = 0;
   // The next question after an answer with status 200, or nothing at the end. May throw Error.
   virtual std::optional<Question> on_answer(const sys::HttpResponse& response) = 0;
+  // The conversation has ended with this error.
+  virtual void on_failure(const Error& /*error*/) {}
 
   [[nodiscard]] const Reference& reference() const { return reference_; }
   [[nodiscard]] const Access& access() const { return *accesses_[place_]; }
@@ -127,7 +131,7 @@ class RepositoryConversation : public sys::HttpConversation {
   Question question_;
   std::string sent_authorization_;    // with it
   bool is_scout_ = false;             // finding out for all
-  bool has_renewed_ = false;          // the token, once
+  bool has_renewed_ = false;          // the token, since it was last accepted
   bool is_pausing_ = false;           // before the same request is sent again
   std::vector<std::string> origins_;  // of a scout: those left to try, the current one first
   bool is_http_doubted_ = false;      // what came was no HTTP: perhaps TLS is wanted

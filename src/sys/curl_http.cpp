@@ -29,6 +29,7 @@ constexpr int poll_timeout_ms = 1000;
 // A CA that every Linux has had since 2015 (ISRG Root X1), under the name that a hashed folder
 // gives it: `openssl x509 -hash`.
 constexpr std::string_view hashed_ca = "4042bcee.0";
+constexpr long sink_buffer_bytes = 256L << 10;
 
 HttpFault fault_of(CURLcode code) {
   switch (code) {
@@ -119,6 +120,7 @@ class Transfer {
     if (!is_proxied()) response_.peer_address = text(CURLINFO_PRIMARY_IP);
     const HttpFault fault = is_too_large_         ? HttpFault::too_large
                             : is_private_address_ ? HttpFault::private_address
+                            : has_sink_stopped_   ? HttpFault::stopped
                                                   : fault_of(code);
     if (fault == HttpFault::none) return std::move(response_);
     // Half an answer is no answer: nobody shall act on it.
@@ -159,8 +161,13 @@ class Transfer {
     set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(limits.connect_timeout.count()));
     set(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(limits.total_timeout.count()));
     set(easy, CURLOPT_PIPEWAIT, 1L);  // rather share an HTTP/2 connection than open another
-    // Asks for plain bytes, and unpacks what a server compresses all the same.
+    // Asks for plain bytes, and unpacks what a server compresses all the same; but not what a sink
+    // takes, whose digest is that of the bytes that are stored.
     set(easy, CURLOPT_ACCEPT_ENCODING, "identity");
+    if (request_.sink != nullptr) {
+      set(easy, CURLOPT_HTTP_CONTENT_DECODING, 0L);
+      set(easy, CURLOPT_BUFFERSIZE, sink_buffer_bytes);
+    }
     if (limits.silence_timeout.count() > 0) {
       set(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
       set(easy, CURLOPT_LOW_SPEED_TIME,
@@ -252,6 +259,7 @@ class Transfer {
 
   static size_t on_body(const char* bytes, size_t, size_t count, void* self) {
     auto& transfer = *static_cast<Transfer*>(self);
+    if (transfer.is_for_sink()) return transfer.give_to_sink({bytes, count});
     std::string& body = transfer.response_.body;
     if (count > transfer.request_.limits.body_bytes_max - body.size()) {
       transfer.is_too_large_ = true;
@@ -259,6 +267,28 @@ class Transfer {
     }
     body.append(bytes, count);
     return count;
+  }
+
+  // Other answers (a redirect, an error and its words) have ordinary bodies.
+  [[nodiscard]] bool is_for_sink() const {
+    if (request_.sink == nullptr) return false;
+    const long status = number(CURLINFO_RESPONSE_CODE);
+    return status == 200 || status == 206;
+  }
+
+  size_t give_to_sink(std::string_view bytes) {
+    HttpSink& sink = *request_.sink;
+    if (!has_begun_) {
+      has_begun_ = true;
+      if (number(CURLINFO_RESPONSE_CODE) == 200) {
+        sink.restart();
+      } else if (response_.range_start() != sink.offset()) {
+        is_misplaced_ = true;
+        return CURL_WRITEFUNC_ERROR;
+      }
+    }
+    has_sink_stopped_ = !sink.take(bytes);
+    return has_sink_stopped_ ? size_t{CURL_WRITEFUNC_ERROR} : bytes.size();
   }
 
   static size_t on_header(const char* bytes, size_t, size_t count, void* self) {
@@ -290,6 +320,8 @@ class Transfer {
       return fmt::format("the answer is larger than {}",
                          human_bytes(static_cast<long long>(request_.limits.body_bytes_max)));
     }
+    if (has_sink_stopped_) return "nobody takes the rest of it";
+    if (is_misplaced_) return "it sends another part than it was asked for";
     if (is_private_address_) return "its address is " + this->text(CURLINFO_PRIMARY_IP);
     if (code == CURLE_OPERATION_TIMEDOUT) return describe_timeout();
     std::string text = error_text_.front() != '\0' ? error_text_.data() : curl_easy_strerror(code);
@@ -303,7 +335,7 @@ class Transfer {
   [[nodiscard]] std::string describe_timeout() const {
     const HttpLimits& limits = request_.limits;
     const auto elapsed = time(CURLINFO_TOTAL_TIME_T);
-    if (elapsed >= limits.total_timeout) {
+    if (limits.total_timeout.count() > 0 && elapsed >= limits.total_timeout) {
       return fmt::format("not complete after {}", seconds_text(limits.total_timeout));
     }
     // Set once the connection stands, TLS included.
@@ -320,6 +352,9 @@ class Transfer {
   size_t header_bytes_ = 0;
   bool is_too_large_ = false;
   bool is_private_address_ = false;
+  bool has_begun_ = false;  // to give the body to the sink
+  bool is_misplaced_ = false;
+  bool has_sink_stopped_ = false;
   std::array<char, CURL_ERROR_SIZE> error_text_{};
   std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)> headers_{nullptr,
                                                                        curl_slist_free_all};

@@ -54,4 +54,6 @@ fs::path Environment::cache_directory() const {
   return xdg_directory(*this, "XDG_CACHE_HOME", ".cache");
 }
 
+fs::path Environment::temporary_directory() const { return get_or("TMPDIR", "/tmp"); }
+
 }  // namespace sparkrun::sys

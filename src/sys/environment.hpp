@@ -31,6 +31,8 @@ struct Environment {
   [[nodiscard]] fs::path config_directory() const;
   [[nodiscard]] fs::path state_directory() const;
   [[nodiscard]] fs::path cache_directory() const;
+  // `$TMPDIR`, else /tmp.
+  [[nodiscard]] fs::path temporary_directory() const;
 };
 
 }  // namespace sparkrun::sys

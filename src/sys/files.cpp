@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <functional>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,55 +21,6 @@ namespace {
               fmt::format("cannot {} {}: {}", verb, path.string(), std::strerror(code)),
               {{"path", path.string()}}};
 }
-
-constexpr int names_max = 100;
-
-// A file that has no name until it is whole, so that a writer who is killed leaves nothing. Where
-// the file system cannot do that it has one from the start. It goes unless the rename has taken it.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const fs::path& target) {
-    const fs::path folder = target.has_parent_path() ? target.parent_path() : ".";
-    fd_ = FileDescriptor{open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600)};
-    if (fd_.is_open()) return;
-    path_ = target.string() + ".XXXXXX";
-    fd_ = FileDescriptor{mkostemp(path_.data(), O_CLOEXEC)};
-    if (fd_.is_open()) return;
-    path_.clear();
-    fail("file.unwritable", "write", target, errno);
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  ~TemporaryFile() {
-    if (!path_.empty()) unlink(path_.c_str());
-  }
-
-  [[nodiscard]] int fd() const { return fd_.get(); }
-  void rename_to(const fs::path& target) {
-    if (path_.empty()) give_name(target);
-    if (::rename(path_.c_str(), target.c_str()) != 0)
-      fail("file.unwritable", "write", target, errno);
-    path_.clear();
-  }
-
- private:
-  // open(2), O_TMPFILE: a link to the descriptor's own entry in /proc.
-  void give_name(const fs::path& target) {
-    const std::string self = fmt::format("/proc/self/fd/{}", fd_.get());
-    for (int i = 0; i < names_max; ++i) {
-      std::string name = fmt::format("{}.{}-{}", target.string(), getpid(), i);
-      if (linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
-        path_ = std::move(name);
-        return;
-      }
-      if (errno != EEXIST) break;
-    }
-    fail("file.unwritable", "write", target, errno);
-  }
-
-  std::string path_;  // empty: none yet, or no longer
-  FileDescriptor fd_;
-};
 
 // Where a chain of symbolic links leads, also when nothing is there yet.
 fs::path follow_links(fs::path path) {
@@ -163,16 +113,9 @@ void write_file_atomically(const fs::path& path, std::string_view content, mode_
   const bool is_there = stat(real.c_str(), &old) == 0;
   if (is_there && !S_ISREG(old.st_mode)) return write_in_place(path, content);
 
-  const mode_t mask = umask(0);
-  umask(mask);
-  TemporaryFile temporary{real};
-  write_all(temporary.fd(), content, path);
-  const mode_t wanted = is_there ? old.st_mode & 07777 : mode & ~mask;
-  if (fchmod(temporary.fd(), wanted) != 0 || fsync(temporary.fd()) != 0) {
-    fail("file.unwritable", "write", path, errno);
-  }
-  temporary.rename_to(real);
-  sync_folder(real.has_parent_path() ? real.parent_path() : ".");
+  PendingFile pending{real};
+  pending.write(content);
+  pending.commit(is_there ? old.st_mode & 07777 : masked(mode));
 }
 
 void sync_folder(const fs::path& folder) {

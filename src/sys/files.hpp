@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,6 +42,59 @@ std::optional<std::string> read_file(const fs::path& path, size_t bytes_max = fi
 // its mode, a new one gets `mode` less the umask. What is not a regular file (a pipe, /dev/stderr)
 // is simply written to. Throws `file.unwritable`.
 void write_file_atomically(const fs::path& path, std::string_view content, mode_t mode = 0644);
+
+// A file that grows beside its place, where it can without a name, and appears there, whole and
+// durable, with `commit`. Without that nothing stays of it. Everything throws `file.unwritable`.
+class PendingFile {
+ public:
+  explicit PendingFile(fs::path target);
+  PendingFile(const PendingFile&) = delete;
+  PendingFile& operator=(const PendingFile&) = delete;
+  ~PendingFile();
+
+  void write(std::string_view bytes);
+  void restart();  // empty again
+  // With exactly this mode.
+  void commit(mode_t mode);
+
+ private:
+  void give_name();
+
+  fs::path target_;
+  std::string path_;  // the temporary name; empty: none, or committed
+  FileDescriptor fd_;
+  long long written_ = 0;
+};
+
+// `mode` less the umask of this process.
+mode_t masked(mode_t mode);
+
+// Gives a regular file piece by piece, however large it is. Throws `file.unreadable`.
+void read_in_pieces(const fs::path& path, const std::function<void(std::string_view)>& on_piece);
+
+// The size of a regular file (links are followed); nothing when there is none.
+std::optional<long long> regular_file_size(const fs::path& path);
+
+// A folder of this process's own below `parent`, gone with all that is in it at the end.
+class TemporaryFolder {
+ public:
+  // Throws `file.unwritable`.
+  explicit TemporaryFolder(const fs::path& parent);
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder();
+  [[nodiscard]] const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+// Keeps others who ask for the same out of a folder until the descriptor is closed. Throws
+// `file.unwritable`, also when somebody else has it.
+FileDescriptor lock_folder(const fs::path& folder);
+
+// Makes a symbolic link. Throws `file.unwritable`.
+void make_link(const fs::path& target, const fs::path& link);
 
 // Writes all of `bytes` or throws `file.unwritable` naming `path`.
 void write_all(int fd, std::string_view bytes, const fs::path& path);

@@ -40,6 +40,13 @@ std::vector<std::string> HttpResponse::all_headers(std::string_view name) const 
   return values;
 }
 
+std::optional<long long> HttpResponse::range_start() const {
+  const std::string range = header("Content-Range").value_or("");
+  const auto [unit, numbers] = split_once(trim(range), ' ');
+  if (!equal_ignoring_case(unit, "bytes")) return std::nullopt;
+  return parse_number(split_once(numbers, '-').first);
+}
+
 HttpResponse Http::send(const HttpRequest& request) {
   OneRequest conversation{request};
   const std::array<HttpConversation*, 1> all = {&conversation};

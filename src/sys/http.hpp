@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/error.hpp"
+
 #include <chrono>
 #include <optional>
 #include <span>
@@ -17,7 +19,7 @@ struct HttpLimits {
   std::chrono::milliseconds connect_timeout{10'000};
   // The longest silence of a server that is connected, counted in whole seconds; 0: any.
   std::chrono::milliseconds silence_timeout{0};
-  std::chrono::milliseconds total_timeout{30'000};
+  std::chrono::milliseconds total_timeout{30'000};  // 0: any
   size_t body_bytes_max = size_t{4} << 20;
 };
 
@@ -26,6 +28,21 @@ struct HttpTls {
   std::string_view ca_pem;         // counts as CAs too; outlives the request
   std::string client_certificate;  // path of a PEM file; empty: none
   std::string client_key;          // path of a PEM file
+};
+
+// Takes a body that is too large for memory, piece by piece. Called from within libcurl: nothing of
+// it throws.
+class HttpSink {
+ public:
+  virtual ~HttpSink() = default;
+  // How many bytes it holds, so that the rest can be asked for.
+  [[nodiscard]] virtual long long offset() const = 0;
+  // A body follows from its first byte on: what it holds does not count.
+  virtual void restart() = 0;
+  // False: no more; the request ends with the fault `stopped`.
+  virtual bool take(std::string_view bytes) = 0;
+  // Why it took no more.
+  [[nodiscard]] virtual std::optional<Error> failure() const = 0;
 };
 
 struct HttpRequest {
@@ -39,6 +56,9 @@ struct HttpRequest {
   // URL; empty: as the usual variables say. Never used for loopback hosts.
   std::string proxy;
   std::string no_proxy;  // hosts that `proxy` is not for, in the words of NO_PROXY
+  // The body of a 200, or of a 206 that goes on where the sink is, goes there as the server sends
+  // it (no encoding is undone), without a limit of its size. Outlives the request.
+  HttpSink* sink = nullptr;
   // Only to a public address: not to this machine, a private network or a link.
   bool is_public_only = false;
   // False: a signal that arrives meanwhile stays for whoever waits for signals next. For questions
@@ -48,7 +68,7 @@ struct HttpRequest {
 };
 
 // Why there is no answer. `protocol`: what came is not HTTP, or was cut off. `redirect` is for
-// those who follow redirects.
+// those who follow redirects; `stopped`: the sink took no more.
 enum class HttpFault {
   none,
   resolve,
@@ -58,7 +78,8 @@ enum class HttpFault {
   too_large,
   redirect,
   private_address,
-  protocol
+  protocol,
+  stopped
 };
 
 struct HttpResponse {
@@ -74,6 +95,8 @@ struct HttpResponse {
   // The first header of that name, compared without case.
   [[nodiscard]] std::optional<std::string> header(std::string_view name) const;
   [[nodiscard]] std::vector<std::string> all_headers(std::string_view name) const;
+  // Where the body of a 206 begins (RFC 9110, 14.4), when that can be read.
+  [[nodiscard]] std::optional<long long> range_start() const;
 };
 
 struct HttpWait {};  // another conversation has to get further first (it fetches a token for both)

@@ -2,7 +2,7 @@
 #include "sys/process.hpp"
 
 #include "base/error.hpp"
-#include "base/text.hpp"
+#include "sys/spawn.hpp"
 
 #include <fmt/format.h>
 
@@ -13,8 +13,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,84 +21,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using Steady = std::chrono::steady_clock;
-
-constexpr milliseconds termination_grace{2'000};
-
-struct Pipe {
-  FileDescriptor read_end, write_end;
-  Pipe() {
-    std::array<int, 2> ends{};
-    if (pipe2(ends.data(), O_CLOEXEC) != 0) throw Error{"bug", "no pipe: too many open files"};
-    read_end = FileDescriptor{ends[0]};
-    write_end = FileDescriptor{ends[1]};
-  }
-};
-
-// posix_spawn's two attribute objects, released together. The child gets default signal handling.
-class SpawnSettings {
- public:
-  SpawnSettings() {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawnattr_init(&attributes_);
-    sigset_t none, defaults;
-    sigemptyset(&none);
-    sigemptyset(&defaults);
-    sigaddset(&defaults, SIGPIPE);
-    posix_spawnattr_setsigmask(&attributes_, &none);
-    posix_spawnattr_setsigdefault(&attributes_, &defaults);
-    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  }
-  SpawnSettings(const SpawnSettings&) = delete;
-  SpawnSettings& operator=(const SpawnSettings&) = delete;
-  ~SpawnSettings() {
-    posix_spawn_file_actions_destroy(&actions_);
-    posix_spawnattr_destroy(&attributes_);
-  }
-  void connect(int ours, int theirs) { posix_spawn_file_actions_adddup2(&actions_, ours, theirs); }
-  void connect_null(int theirs) {
-    posix_spawn_file_actions_addopen(&actions_, theirs, "/dev/null", O_RDONLY, 0);
-  }
-
-  // 0, or the errno of the failure.
-  int spawn(const ProcessSpec& spec, pid_t& pid) const {
-    std::vector<std::string> environment;
-    for (char** entry = environ; *entry != nullptr; ++entry) {
-      const std::string_view name = split_once(*entry, '=').first;
-      const bool is_replaced = std::ranges::any_of(
-          spec.environment, [&](const auto& variable) { return variable.first == name; });
-      if (!is_replaced) environment.emplace_back(*entry);
-    }
-    for (const auto& [name, value] : spec.environment) environment.push_back(name + "=" + value);
-    return posix_spawnp(&pid, spec.argv.at(0).c_str(), &actions_, &attributes_,
-                        pointers(spec.argv).data(), pointers(environment).data());
-  }
-
- private:
-  static std::vector<char*> pointers(const std::vector<std::string>& strings) {
-    std::vector<char*> result;
-    for (const std::string& string : strings) result.push_back(const_cast<char*>(string.c_str()));
-    result.push_back(nullptr);
-    return result;
-  }
-  posix_spawn_file_actions_t actions_{};
-  posix_spawnattr_t attributes_{};
-};
-
-// Without it nobody would notice the child's end, so a child that has none is not kept.
-FileDescriptor open_pidfd(pid_t pid) {
-  // The call itself: glibc has a wrapper only since 2.36.
-  FileDescriptor fd{static_cast<int>(syscall(SYS_pidfd_open, pid, 0))};
-  if (fd.is_open()) return fd;
-  const int failure = errno;
-  kill(pid, SIGKILL);
-  waitpid(pid, nullptr, 0);
-  throw Error{"bug", fmt::format("the kernel gives no pidfd: {}", std::strerror(failure))};
-}
-
-void set_exit(int status, int& exit, int& signal) {
-  signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  exit = signal != 0 ? 128 + signal : WEXITSTATUS(status);
-}
 
 // One child with captured streams, from start to the end of its output.
 class CapturedRun {
@@ -156,19 +76,10 @@ class CapturedRun {
                                       {.fd = signals_.fd(), .events = POLLIN}}};
     if (poll(watched.data(), watched.size(), static_cast<int>(left.count())) < 0) return;
     if (watched[4].revents != 0) interrupt();
-    if (watched[0].revents != 0) read_some(out_, result_.out);
-    if (watched[1].revents != 0) read_some(err_, result_.err);
+    if (watched[0].revents != 0) read_some(out_, result_.out, spec_.output_bytes_max);
+    if (watched[1].revents != 0) read_some(err_, result_.err, spec_.output_bytes_max);
     if (watched[2].revents != 0) write_some();
     if (watched[3].revents != 0) reap();
-  }
-
-  void read_some(FileDescriptor& from, std::string& into) const {
-    std::array<char, 65536> buffer;
-    const ssize_t got = read(from.get(), buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) return;
-    if (got <= 0) return from.close();
-    into.append(buffer.data(),
-                std::min(static_cast<size_t>(got), spec_.output_bytes_max - into.size()));
   }
 
   void write_some() {

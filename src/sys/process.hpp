@@ -32,6 +32,19 @@ struct ProcessResult {
   [[nodiscard]] bool is_success() const { return exit == 0 && !timed_out && spawn_errno == 0; }
 };
 
+// Programs joined as by `|` in a shell: each reads what the one before writes.
+struct PipelineSpec {
+  std::vector<std::vector<std::string>> commands;  // at least one
+  bool takes_our_input = false;                    // the first one reads our stdin; else nothing
+  bool gives_our_output = false;  // the last one writes to our stdout; else that is captured
+  std::chrono::milliseconds timeout{60'000};
+  size_t output_bytes_max = size_t{1} << 20;  // of each captured stream; the rest is dropped
+};
+
+// The one that is to blame: who writes to somebody that has ended dies of it (SIGPIPE), which is
+// not the cause. Null: all went well.
+const ProcessResult* first_failure(const std::vector<ProcessResult>& results);
+
 struct ProcessEvent {
   enum class Kind { exited, signal, timeout };
   Kind kind = Kind::timeout;
@@ -55,6 +68,9 @@ class Processes {
   // Runs to the end. When a signal arrives meanwhile the child gets SIGTERM, then SIGKILL, and the
   // call throws `interrupted`.
   virtual ProcessResult run(const ProcessSpec& spec) = 0;
+  // All at once, to the end of the last; a result for each that was tried to start. What a signal
+  // does is as with run().
+  virtual std::vector<ProcessResult> run_pipeline(const PipelineSpec& spec) = 0;
   // Throws `engine.missing` when the program is not on PATH. No time limit, nothing captured.
   virtual std::unique_ptr<ForegroundProcess> start(const ProcessSpec& spec) = 0;
 };
@@ -63,6 +79,7 @@ class PosixProcesses final : public Processes {
  public:
   explicit PosixProcesses(Signals& signals) : signals_(signals) {}
   ProcessResult run(const ProcessSpec& spec) override;
+  std::vector<ProcessResult> run_pipeline(const PipelineSpec& spec) override;
   std::unique_ptr<ForegroundProcess> start(const ProcessSpec& spec) override;
 
  private:

@@ -19,6 +19,9 @@ class Terminal {
   // `interrupted`.
   virtual std::string read_in(size_t bytes_max) = 0;
 
+  // Throws `interrupted` when a signal has come: for long work that waits for nothing.
+  virtual void throw_if_interrupted() {}
+
   bool in_is_terminal = false;
   bool out_is_terminal = false;
   bool err_is_terminal = false;
@@ -31,6 +34,7 @@ class StandardTerminal final : public Terminal {
   void write_out(std::string_view text) override;
   void write_err(std::string_view text) override;
   std::string read_in(size_t bytes_max) override;
+  void throw_if_interrupted() override { signals_.throw_if_any(); }
 
  private:
   Signals& signals_;

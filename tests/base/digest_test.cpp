@@ -2,6 +2,7 @@
 #include "base/digest.hpp"
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 
 #include <gtest/gtest.h>
 
@@ -93,6 +94,22 @@ TEST(Digest, DoesNotEchoControlCharacters) {
 TEST(Digest, IsOrderedByItsText) {
   EXPECT_LT(Digest::sha256_of("abc"), Digest::sha256_of(""));
   EXPECT_EQ(Digest::sha256_of("abc"), Digest::parse(prefixed("sha256", sha256_of_abc)));
+}
+
+TEST(Hasher, HashesPieceByPieceAndCanGoOn) {
+  for (const Digest& expected :
+       {Digest::sha256_of("one two"), Digest::parse("sha512:" + to_hex(sha512("one two")))}) {
+    Hasher hasher{expected};
+    hasher.add("one ");
+    EXPECT_FALSE(hasher.matches());
+    hasher.add("two");
+    EXPECT_TRUE(hasher.matches());
+    hasher.add("three");
+    EXPECT_FALSE(hasher.matches());
+    hasher.restart();
+    hasher.add("one two");
+    EXPECT_TRUE(hasher.matches());
+  }
 }
 
 }  // namespace

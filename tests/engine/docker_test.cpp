@@ -395,6 +395,35 @@ TEST_F(DockerTest, RunsACapturedContainer) {
   EXPECT_EQ(world.processes.ran.at(0).timeout, milliseconds{1234});
 }
 
+TEST_F(DockerTest, LoadsWhatTheProducerWrites) {
+  world.processes.on({"tar"}, {});
+  world.processes.on({"docker", "load"}, {.out = "Loaded image: a:1\n"});
+
+  engine->load({"tar", "--create"});
+
+  const auto& commands = world.processes.pipelines.at(0).commands;
+  EXPECT_EQ(commands, (std::vector<std::vector<std::string>>{{"tar", "--create"},
+                                                             {"docker", "load", "--quiet"}}));
+}
+
+TEST_F(DockerTest, SaysWhoOfTheTwoFailedToLoad) {
+  const auto load = [&] { engine->load({"tar"}); };
+  world.processes.on({"tar"}, {.exit = 141, .signal = SIGPIPE});
+  world.processes.on({"docker", "load"}, {.err = "invalid diffID\n", .exit = 1});
+  EXPECT_STREQ(error_of(load).what(), "docker could not load the images: invalid diffID");
+  EXPECT_EQ(error_of(load).id(), "engine.failed");
+
+  world.processes.on({"tar"}, {.err = "file changed\n", .exit = 2});
+  EXPECT_STREQ(error_of(load).what(), "docker could not load the images: tar: file changed");
+}
+
+TEST_F(DockerTest, SaysWhichProgramForLoadingIsMissing) {
+  const auto load = [&] { engine->load({"tar"}); };
+  EXPECT_EQ(error_of(load).id(), "archive.tar_failed");
+  world.processes.on({"tar"}, {});
+  EXPECT_EQ(error_of(load).id(), "engine.missing");
+}
+
 TEST(OpenEngine, KnowsDockerOnly) {
   TestSystem world;
 

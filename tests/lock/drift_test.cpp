@@ -49,7 +49,8 @@ TEST(Compare, SaysWhatDiffers) {
       .config = digest('1'),
       .chain = digest('2'),
       .layers = {layer('a', 10), layer('b', 20)},
-      .image = {.env = {"SAME=1", "OLD=1", "CUDA=13.0"}, .entrypoint = {"a"}, .labels = {{"l", "1"}}}};
+      .image = {
+          .env = {"SAME=1", "OLD=1", "CUDA=13.0"}, .entrypoint = {"a"}, .labels = {{"l", "1"}}}};
   const oci::ImageDetails after{.config = digest('3'),
                                 .chain = digest('4'),
                                 .layers = {layer('a', 10), layer('c', 300), layer('d', 4000)},
@@ -84,10 +85,9 @@ class DriftTest : public testing::Test {
     serve(index);
     point_tag_at(index);
     oci::Registry registry{http, {}, {}};
-    const auto results = resolve_pins({{.name = "app",
-                                        .image = "reg.test/app:1",
-                                        .platforms = {"linux/arm64", "linux/amd64"}}},
-                                      registry);
+    const auto results = resolve_pins(
+        {{.name = "app", .image = "reg.test/app:1", .platforms = {"linux/arm64", "linux/amd64"}}},
+        registry);
     locked.push_back({"app", std::get<Lockfile>(results.at(0))});
   }
 
@@ -219,7 +219,8 @@ class CompareImagesTest : public DriftTest {
  protected:
   Comparison compare_to(const std::string& reference, const std::string& platform = "") {
     oci::Registry registry{http, {}, {}};
-    return compare_images(side("reg.test/app@" + digest_of(index)), side(reference), platform, registry);
+    return compare_images(side("reg.test/app@" + digest_of(index)), side(reference), platform,
+                          registry);
   }
   static Side side(const std::string& reference) {
     return {.name = reference, .reference = oci::Reference::parse(reference), .platforms = {}};

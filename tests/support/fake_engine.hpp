@@ -6,6 +6,7 @@
 #include "support/fake_processes.hpp"
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -34,6 +35,9 @@ class FakeEngine final : public engine::Engine {
   // Thrown by the call of that verb (`facts`, `pull`, `stop`, ..).
   std::map<std::string, Error> failures;
 
+  std::function<void(const std::vector<std::string>& producer)> on_load;
+  std::vector<std::vector<std::string>> loads;
+
   std::vector<std::string> calls;
   std::vector<std::vector<std::string>> started;
   std::vector<std::pair<std::vector<std::string>, std::string>> captured_runs;  // argv, input
@@ -50,6 +54,11 @@ class FakeEngine final : public engine::Engine {
             bool show_progress) override {
     note("pull", reference + " " + platform + (show_progress ? " visibly" : " quietly"));
     if (const auto image = find(remote, reference)) images[reference] = *image;
+  }
+  void load(const std::vector<std::string>& producer) override {
+    note("load", "");
+    loads.push_back(producer);
+    if (on_load) on_load(producer);
   }
   sys::ProcessResult run_captured(const std::vector<std::string>& argv, const std::string& input,
                                   std::chrono::milliseconds) override {

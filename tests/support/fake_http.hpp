@@ -40,6 +40,15 @@ class FakeHttp final : public sys::Http {
       replies_.push_back({.fault = fault, .fault_text = text});
       return *this;
     }
+    // So much comes, and then the fault.
+    Rule& cut_off(int status, const std::string& body, Headers headers = {}) {
+      replies_.push_back({.status = status,
+                          .headers = std::move(headers),
+                          .body = body,
+                          .fault = sys::HttpFault::protocol,
+                          .fault_text = "cut off"});
+      return *this;
+    }
     // The last reply comes from that address, after that time.
     Rule& from(const std::string& address) {
       replies_.back().peer_address = address;
@@ -126,9 +135,31 @@ class FakeHttp final : public sys::Http {
     for (Rule& rule : rules_) {
       if (rule.fits(request) && (best == nullptr || rule.weight() >= best->weight())) best = &rule;
     }
-    if (best != nullptr) return best->next();
+    if (best != nullptr) return deliver(best->next(), request.sink);
     return {.fault = sys::HttpFault::connect,
             .fault_text = "no rule for " + request.method + " " + request.url};
+  }
+
+  // As CurlHttp does it, a few bytes at a time; what a fault cuts off has come so far.
+  static sys::HttpResponse deliver(sys::HttpResponse response, sys::HttpSink* sink) {
+    constexpr size_t piece = 7;
+    const bool is_for_sink = response.status == 200 || response.status == 206;
+    if (sink != nullptr && is_for_sink && !response.body.empty()) {
+      const std::string body = std::exchange(response.body, "");
+      if (response.status == 200)
+        sink->restart();
+      else if (response.range_start() != sink->offset())
+        return {.fault = sys::HttpFault::protocol, .fault_text = "another part"};
+      for (size_t at = 0; at < body.size(); at += piece) {
+        if (!sink->take(std::string_view{body}.substr(at, piece)))
+          return {.fault = sys::HttpFault::stopped};
+      }
+    }
+    if (response.fault != sys::HttpFault::none) {
+      response.status = 0;
+      response.body.clear();
+    }
+    return response;
   }
 
   std::deque<Rule> rules_;

@@ -103,6 +103,14 @@ class FakeProcesses final : public sys::Processes {
     return {.exit = 127, .spawn_errno = ENOENT};
   }
 
+  // Each program by its own rule.
+  std::vector<sys::ProcessResult> run_pipeline(const sys::PipelineSpec& spec) override {
+    pipelines.push_back(spec);
+    std::vector<sys::ProcessResult> results;
+    for (const auto& command : spec.commands) results.push_back(run({.argv = command}));
+    return results;
+  }
+
   std::unique_ptr<sys::ForegroundProcess> start(const sys::ProcessSpec& spec) override {
     started.push_back(spec);
     if (script == nullptr) throw Error{"engine.missing", "cannot start `" + spec.argv.at(0) + "`"};
@@ -111,6 +119,7 @@ class FakeProcesses final : public sys::Processes {
 
   std::vector<sys::ProcessSpec> ran;
   std::vector<sys::ProcessSpec> started;
+  std::vector<sys::PipelineSpec> pipelines;
   ForegroundScript* script = nullptr;  // of what is started
 
  private:

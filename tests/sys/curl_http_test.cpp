@@ -219,6 +219,112 @@ TEST_F(CurlHttpTest, GoesThroughTheProxyOfTheRequest) {
   EXPECT_EQ(server.requests().size(), 1U);
 }
 
+// Keeps what it is given, as far as it may.
+class StringSink final : public HttpSink {
+ public:
+  [[nodiscard]] long long offset() const override { return static_cast<long long>(text.size()); }
+  void restart() override {
+    text.clear();
+    ++restarts;
+  }
+  bool take(std::string_view bytes) override {
+    text.append(bytes);
+    return text.size() <= most;
+  }
+  [[nodiscard]] std::optional<Error> failure() const override { return std::nullopt; }
+
+  std::string text;
+  size_t most = size_t{64} << 20;
+  int restarts = 0;
+};
+
+TEST_F(CurlHttpTest, GivesABodyOfAnySizeToASink) {
+  const std::string body(size_t{6} << 20, 'x');  // more than a body in memory may have
+  const ScriptedServer server{[&](const std::string&) { return http_answer(200, body); }};
+  StringSink sink;
+
+  const HttpResponse response = http_.send({.url = server.url(), .sink = &sink});
+
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.body, "");
+  EXPECT_TRUE(sink.text == body);
+}
+
+TEST_F(CurlHttpTest, GivesASinkNothingOfAnErrorOrARedirect) {
+  for (const int status : {404, 307, 401, 503}) {
+    const ScriptedServer server{[&](const std::string&) { return http_answer(status, "words"); }};
+    StringSink sink;
+
+    EXPECT_EQ(http_.send({.url = server.url(), .sink = &sink}).body, "words");
+    EXPECT_EQ(sink.text, "");
+  }
+}
+
+TEST_F(CurlHttpTest, ASinkEndsTheRequest) {
+  const ScriptedServer server{[](const std::string&) { return http_answer(200, "12345678"); }};
+  StringSink sink;
+  sink.most = 3;
+
+  const HttpResponse response = http_.send({.url = server.url(), .sink = &sink});
+
+  EXPECT_EQ(response.fault, HttpFault::stopped);
+  EXPECT_EQ(response.status, 0);
+}
+
+TEST_F(CurlHttpTest, ASinkKeepsWhatCameBeforeAFaultAndGoesOnThere) {
+  const ScriptedServer server{[](const std::string& request) {
+    if (contains(request, "Range: bytes=4-"))
+      return http_answer(206, "5678", "Content-Range: bytes 4-7/8\r\n");
+    return std::string{"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n1234"};
+  }};
+  StringSink sink;
+
+  EXPECT_EQ(http_.send({.url = server.url(), .sink = &sink}).fault, HttpFault::protocol);
+  EXPECT_EQ(sink.text, "1234");
+  http_.send({.url = server.url(), .headers = {{"Range", "bytes=4-"}}, .sink = &sink});
+
+  EXPECT_EQ(sink.text, "12345678");
+  EXPECT_EQ(sink.restarts, 1);
+}
+
+TEST_F(CurlHttpTest, ASinkTakesNoOtherPartThanTheNextOne) {
+  for (const std::string header :
+       {"Content-Range: bytes 3-7/8\r\n", "Content-Range: what\r\n", ""}) {
+    const ScriptedServer server{
+        [&](const std::string&) { return http_answer(206, "5678", header); }};
+    StringSink sink;
+    sink.text = "1234";
+
+    EXPECT_EQ(http_.send({.url = server.url(), .sink = &sink}).fault, HttpFault::protocol);
+    EXPECT_EQ(sink.text, "1234");
+  }
+}
+
+TEST_F(CurlHttpTest, ASinkGetsStoredBytesWhateverEncodingTheyAreSaidToHave) {
+  const ScriptedServer server{[](const std::string&) {
+    return http_answer(200, "\x1f\x8b layer", "Content-Encoding: gzip\r\n");
+  }};
+  StringSink sink;
+
+  http_.send({.url = server.url(), .sink = &sink});
+
+  EXPECT_EQ(sink.text, "\x1f\x8b layer");
+}
+
+TEST_F(CurlHttpTest, WithoutATotalTimeOnlySilenceEndsARequest) {
+  const ScriptedServer silent{[](const std::string&) { return ScriptedServer::stall; }};
+  StringSink sink;
+
+  const HttpResponse response =
+      http_.send({.url = silent.url(),
+                  .limits = {.silence_timeout = std::chrono::milliseconds{900},
+                             .total_timeout = std::chrono::milliseconds{0}},
+                  .sink = &sink});
+
+  EXPECT_EQ(response.fault, HttpFault::timeout);
+  EXPECT_EQ(response.fault_text, "silent for 0.9 s");
+}
+
 // Asks again after a pause.
 class Pausing final : public HttpConversation {
  public:
