@@ -63,7 +63,7 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
      "then "
      "from SPARKRUN_ variables; never from a project folder."},
     {"credentials.helper_failed", ExitCode::undetermined, false,
-     "try it by hand: `echo {registry} | {helper} get`; or take it out of docker's config.json",
+     "try it by hand: `echo {key} | {helper} get`; or take it out of docker's config.json",
      "A credential helper that docker's or podman's configuration names for the registry is "
      "missing, "
      "failed, or did not answer in time. `credentials not found` would have meant: no login."},

@@ -35,17 +35,19 @@ bool is_too_deep(std::string_view text) {
 std::optional<Json> parse_json(std::string_view text) {
   if (is_too_deep(text)) return std::nullopt;
   std::vector<std::set<std::string>> keys;
-  bool has_duplicate = false;
+  bool has_duplicate = false, has_too_many = false;
   const auto watch = [&](int, Json::parse_event_t event, Json& parsed) {
     if (event == Json::parse_event_t::object_start) keys.emplace_back();
     if (event == Json::parse_event_t::object_end) keys.pop_back();
     if (event == Json::parse_event_t::key) {
       has_duplicate |= !keys.back().insert(parsed.get<std::string>()).second;
+      has_too_many |= keys.back().size() > json_keys_max;
     }
-    return true;
+    // A member that is not wanted is not stored: the object finds its keys by looking at each.
+    return !has_too_many;
   };
   Json json = Json::parse(text, watch, /*allow_exceptions=*/false);
-  if (json.is_discarded() || has_duplicate) return std::nullopt;
+  if (json.is_discarded() || has_duplicate || has_too_many) return std::nullopt;
   return json;
 }
 

@@ -15,8 +15,12 @@ using Json = nlohmann::ordered_json;
 // How deep JSON from outside may nest: nlohmann recurses, and a manifest needs five levels.
 constexpr int json_depth_max = 64;
 
-// Nothing when `text` is not JSON, is deeper than `json_depth_max`, or has a duplicate key (which
-// parsers disagree about, so two programs could read two different documents).
+// How many members an object may have: each costs a look at all that came before.
+constexpr size_t json_keys_max = 1000;
+
+// Nothing when `text` is not JSON, is deeper than `json_depth_max`, has an object of more than
+// `json_keys_max` members, or a duplicate key (which parsers disagree about, so two programs could
+// read two different documents).
 std::optional<Json> parse_json(std::string_view text);
 
 // One line, no blanks. Bytes that are not UTF-8 become U+FFFD.

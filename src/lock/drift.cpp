@@ -102,12 +102,17 @@ class SecondRound {
     for (const auto& [platform, pin] : lock_.platforms) {
       const oci::ResolvedPlatform* const found = find_platform(now_, platform);
       if (found != nullptr && found->digest == pin.manifest) continue;
-      const Digest& to = found != nullptr ? found->digest : now_.digest;
-      pairs_.emplace(platform,
-                     Pair{questions.add(details_request(reference_.with_digest(pin.manifest),
-                                                        oci::Platform::parse(platform))),
-                          questions.add(details_request(reference_.with_digest(to),
-                                                        oci::Platform::parse(platform)))});
+      // The index says for which platform a build is, whatever its config says.
+      const auto build = [&](const Digest& digest) {
+        return questions.add(
+            {.reference = reference_.with_digest(digest), .detail = oci::ResolveDetail::configs});
+      };
+      pairs_.emplace(
+          platform,
+          Pair{build(pin.manifest),
+               found != nullptr ? build(found->digest)
+                                : questions.add(details_request(reference_.with_digest(now_.digest),
+                                                                oci::Platform::parse(platform)))});
     }
   }
 

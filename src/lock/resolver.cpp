@@ -116,7 +116,7 @@ Lockfile to_lockfile(const Question& question, const oci::Resolved& resolved) {
   for (const std::string& wanted : request.platforms) {
     const oci::Platform platform = oci::Platform::parse(wanted);
     for (const oci::ResolvedPlatform& found : resolved.platforms) {
-      if (!found.platform.matches(platform)) continue;
+      if (found.platform != platform) continue;  // it bears the name that was asked for
       PlatformPin pin = to_pin(found);
       pin.index = lock.index;
       lock.platforms.emplace(wanted, std::move(pin));

@@ -56,8 +56,9 @@ std::string quote(const sys::HttpResponse& response) {
   return fmt::format(" (HTTP {}{}{})", response.status, text.empty() ? "" : ", ", text);
 }
 
-Error fault_error(const sys::HttpResponse& response, std::string_view host) {
-  const Error::Details details = {{"registry", std::string{host}}};
+Error fault_error(const sys::HttpResponse& response, const Asked& asked) {
+  const Error::Details details = {{"registry", asked.registry}};
+  const std::string& host = asked.what;
   const auto error = [&](std::string_view id, std::string_view what) {
     return Error{id, fmt::format("{}: {}", what, printable(response.fault_text)), details};
   };
@@ -68,6 +69,7 @@ Error fault_error(const sys::HttpResponse& response, std::string_view host) {
     case sys::HttpFault::timeout:
       return error("registry.timeout", fmt::format("{} did not answer in time", host));
     case sys::HttpFault::tls:
+    case sys::HttpFault::untrusted:
       return error("registry.tls", fmt::format("no trustworthy connection to {}", host));
     case sys::HttpFault::too_large:
       return error("registry.not_a_registry", fmt::format("{} sends too much", host));

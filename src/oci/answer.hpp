@@ -16,7 +16,8 @@ struct Asked {
 };
 
 // An answer that is not 200, or none at all, as an Error of the `registry.` family.
-Error fault_error(const sys::HttpResponse& response, std::string_view host);
+// `what` of a fault is the host that has it.
+Error fault_error(const sys::HttpResponse& response, const Asked& asked);
 Error status_error(const sys::HttpResponse& response, const Asked& asked);
 
 // What the server says about it, ready to stand at the end of a message: ` (HTTP 404,

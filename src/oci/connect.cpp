@@ -47,7 +47,8 @@ Proxies read_proxies(const sys::Environment& environment) {
   const Json& proxies = member(member(json, "proxies"), "default");
   return {.http = string_or(proxies, "httpProxy"),
           .https = string_or(proxies, "httpsProxy"),
-          .none = string_or(proxies, "noProxy")};
+          .none = environment.get_or(
+              "no_proxy", environment.get_or("NO_PROXY", string_or(proxies, "noProxy")))};
 }
 
 }  // namespace

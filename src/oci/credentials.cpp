@@ -67,12 +67,20 @@ std::optional<Login> Credentials::find_in(const CredentialFile& file, std::strin
   return Login{entry->credential, file.name()};
 }
 
-// The protocol of docker-credential-helpers: the key on standard input, one JSON object back.
 std::optional<Credential> Credentials::ask_helper(const std::string& helper,
                                                   std::string_view registry) {
-  const auto [place, is_new] =
-      asked_.try_emplace({helper, std::string{registry}}, std::optional<Credential>{});
-  if (!is_new) return place->second;
+  const std::pair<std::string, std::string> key{helper, std::string{registry}};
+  auto known = asked_.find(key);
+  if (known == asked_.end()) {
+    known = asked_.emplace(key, run_helper(helper, key.second)).first;
+  }
+  if (const auto* const error = std::get_if<Error>(&known->second)) throw Error{*error};
+  return std::get<std::optional<Credential>>(known->second);
+}
+
+// The protocol of docker-credential-helpers: the key on standard input, one JSON object back.
+Credentials::HelperAnswer Credentials::run_helper(const std::string& helper,
+                                                  const std::string& registry) {
   const std::string program = "docker-credential-" + helper;
   const sys::ProcessResult result = processes_->run({.argv = {program, "get"},
                                                      .environment = {},
@@ -81,18 +89,18 @@ std::optional<Credential> Credentials::ask_helper(const std::string& helper,
                                                      .output_bytes_max = answer_bytes_max});
   if (!result.timed_out && result.exit != 0 &&
       (result.out + result.err).find(not_found_text) != std::string::npos) {
-    return std::nullopt;
+    return std::optional<Credential>{};
   }
-  const auto fail = [&](const std::string& why) {
-    asked_.erase(place);
-    throw Error{"credentials.helper_failed",
-                fmt::format("the credential helper `{}` gives no login for {}: {}",
-                            printable(program), registry, why),
-                {{"helper", printable(program)}, {"registry", std::string{registry}}}};
+  const auto failure = [&](const std::string& why) {
+    return Error{
+        "credentials.helper_failed",
+        fmt::format("the credential helper `{}` gives no login for {}: {}", printable(program),
+                    registry, why),
+        {{"helper", printable(program)}, {"registry", registry}, {"key", helper_key(registry)}}};
   };
-  if (!result.is_success()) fail(what_happened(result, patience_));
+  if (!result.is_success()) return failure(what_happened(result, patience_));
   const auto json = parse_json(result.out);
-  if (!json || !json->is_object()) fail("its answer is not a JSON object");
+  if (!json || !json->is_object()) return failure("its answer is not a JSON object");
   const std::string user = string_or(*json, "Username"), secret = string_or(*json, "Secret");
   Credential credential;
   if (user == token_user) {
@@ -101,9 +109,8 @@ std::optional<Credential> Credentials::ask_helper(const std::string& helper,
     credential.username = user;
     credential.password = secret;
   }
-  if (credential.is_empty()) fail("its answer has no `Username` and `Secret`");
-  place->second = credential;
-  return credential;
+  if (credential.is_empty()) return failure("its answer has no `Username` and `Secret`");
+  return std::optional{credential};
 }
 
 fs::path docker_config_path(const sys::Environment& environment) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/error.hpp"
 #include "oci/credential_file.hpp"
 #include "sys/environment.hpp"
 #include "sys/process.hpp"
@@ -12,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace sparkrun::oci {
@@ -42,8 +44,11 @@ class Credentials {
   std::vector<CredentialFile> files_;
   sys::Processes* processes_ = nullptr;
   std::chrono::milliseconds patience_{0};
+  using HelperAnswer = std::variant<std::optional<Credential>, Error>;
+  HelperAnswer run_helper(const std::string& helper, const std::string& registry);
+
   // By helper and registry.
-  std::map<std::pair<std::string, std::string>, std::optional<Credential>> asked_;
+  std::map<std::pair<std::string, std::string>, HelperAnswer> asked_;
 };
 
 // `$DOCKER_CONFIG/config.json`, else `~/.docker/config.json`.

@@ -64,6 +64,7 @@ bool is_passing(const sys::HttpResponse& response) {
     case sys::HttpFault::protocol:
       return true;
     case sys::HttpFault::tls:
+    case sys::HttpFault::untrusted:
     case sys::HttpFault::too_large:
     case sys::HttpFault::redirect:
     case sys::HttpFault::private_address:
@@ -123,8 +124,11 @@ sys::HttpStep Exchange::send() {
   const std::string origin = origin_of(current_.url);
   current_.is_public_only = origin != origin_of(origin_) && !is_private_;
   if (origin.starts_with("https:")) {
+    const bool is_registry = origin == origin_of(origin_);
+    const std::string registry{authority_of(origin_)};
     current_.tls =
-        certificates_.find(std::string{authority_of(origin)}, std::string{authority_of(origin_)});
+        certificates_.find(is_registry ? registry : std::string{authority_of(origin)}, registry);
+    current_.tls.reads_bundle = reads_bundle_;
   }
   current_.proxy = origin.starts_with("https:") ? options_.proxies.https : options_.proxies.http;
   current_.no_proxy = options_.proxies.none;
@@ -164,6 +168,13 @@ std::variant<sys::HttpStep, sys::HttpResponse> Exchange::on_response(
   count_time(response);
   if (!response.peer_address.empty() && origin_of(current_.url) == origin_of(origin_)) {
     is_private_ = !sys::is_public_address(response.peer_address);
+  }
+  if (response.fault == sys::HttpFault::untrusted && !reads_bundle_) {
+    reads_bundle_ = true;
+    ++tries_left_;
+    --tries_done_;
+    --requests_;
+    return send();
   }
   if (is_last_try) return response;
   if (may_be_followed(response)) return follow(response);
@@ -205,7 +216,7 @@ std::variant<sys::HttpStep, sys::HttpResponse> Exchange::follow(const sys::HttpR
   if (++redirects_ > redirects_max) {
     return redirect_fault(response, fmt::format("more than {} redirects", redirects_max));
   }
-  if (current_.url.starts_with("https:") && !origin_of(target).starts_with("https:")) {
+  if (origin_of(current_.url).starts_with("https:") && !origin_of(target).starts_with("https:")) {
     return redirect_fault(response, fmt::format("to {}, which is without TLS", printable(target)));
   }
   if (const auto why = objection(target)) {

@@ -77,6 +77,7 @@ class Exchange {
   int tries_left_ = 0;
   int tries_done_ = 0;
   int redirects_ = 0;
+  bool reads_bundle_ = false;
   int requests_ = 0;
   long long offset_ = 0;  // of the sink, when the request was sent
   std::chrono::milliseconds spent_{0};

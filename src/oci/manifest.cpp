@@ -119,6 +119,9 @@ Manifest parse_manifest(std::string_view body, std::string_view content_type) {
   manifest.media_type = agreed_type(header, string_or(json, "mediaType"), manifest.kind);
   if (manifest.kind == Kind::index) {
     if (!children.is_array()) refuse("the index has no list of manifests");
+    if (children.size() > children_max) {
+      refuse(fmt::format("the index has more than {} children", children_max));
+    }
     manifest.manifests = parse_descriptors(children);
     return manifest;
   }

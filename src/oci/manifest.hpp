@@ -33,6 +33,8 @@ struct Manifest {
   std::vector<Descriptor> layers;     // of a manifest
 };
 
+constexpr size_t children_max = 256;  // of one index
+
 // `content_type` is the header, empty when absent; one that says nothing of the kind (text/plain,
 // application/json) leaves the judgement to the body. Throws `registry.not_a_registry` for all that
 // is not exactly one of the four documents: HTML, schema 1, a `mediaType` that contradicts the

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <utility>
 
 namespace sparkrun::oci {
 namespace {
@@ -60,7 +61,7 @@ class TagListing final : public RepositoryConversation {
     const auto next = next_page(response);
     if (!next) return std::nullopt;
     const std::string next_url = resolve_url(url(), *next);
-    if (origin_of(next_url) != origin_of(url())) {
+    if (origin_of(next_url) != origin_of(std::as_const(*this).access().origin)) {
       throw Error{"registry.failed", "the next page of the tags is on another host"};
     }
     if (++pages_ == tag_pages_max) refuse();

@@ -13,7 +13,6 @@ namespace {
 
 constexpr int index_depth_max = 3;
 constexpr size_t nested_indexes_max = 16;
-constexpr size_t children_max = 256;
 
 [[noreturn]] void mismatch(const std::string& what) {
   throw Error{"registry.content_mismatch", what};
@@ -166,19 +165,20 @@ std::optional<RepositoryConversation::Question> Resolution::on_content(
 std::optional<RepositoryConversation::Question> Resolution::on_root(
     const sys::HttpResponse& response) {
   // First what it is, then whether it is the right one: a login page should be called by its name.
-  manifest_ = parse_manifest(response.body, content_type(response));
+  Manifest root = parse_manifest(response.body, content_type(response));
   check_announced_digest(response);
   const auto& wanted = reference().digest();
   if (wanted) check_digest(response, *wanted);
   resolved_ = Resolved{.reference = reference(),
                        .digest = wanted ? *wanted : Digest::sha256_of(response.body),
-                       .kind = manifest_.kind,
-                       .media_type = manifest_.media_type,
+                       .kind = root.kind,
+                       .media_type = root.media_type,
                        .manifest_bytes = static_cast<long long>(response.body.size())};
-  if (manifest_.kind == Kind::index) {
-    add_children(manifest_, 1);
+  if (root.kind == Kind::index) {
+    add_children(root, 1);
     return next();
   }
+  manifest_ = std::move(root);
   if (wanted_.empty() && request_.detail == ResolveDetail::listing) {
     has_chosen_ = true;
     return next();
@@ -309,7 +309,10 @@ std::optional<RepositoryConversation::Question> Resolution::on_tag_content(
 void Resolution::notice_twins(const Platform& wanted) {
   std::vector<std::string> digests;
   for (const Descriptor& child : children_) {
-    if (child.platform == wanted) digests.push_back(child.digest.to_string());
+    const std::string digest = child.digest.to_string();
+    if (child.platform == wanted && std::ranges::find(digests, digest) == digests.end()) {
+      digests.push_back(digest);
+    }
   }
   const size_t count = digests.size();
   if (count < 2) return;

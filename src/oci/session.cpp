@@ -24,7 +24,7 @@ bool says_tls(const sys::HttpResponse& response) {
 
 bool lacks_tls(const sys::HttpResponse& response) {
   return response.fault == sys::HttpFault::tls || response.fault == sys::HttpFault::connect ||
-         response.fault == sys::HttpFault::protocol;
+         response.fault == sys::HttpFault::protocol;  // `untrusted` speaks it
 }
 
 // A fault of this one answer; the others say that the whole registry is out of reach.
@@ -38,7 +38,7 @@ bool is_of_one_answer(sys::HttpFault fault) {
 std::vector<Access*> Client::accesses_of(const Reference& reference) {
   std::vector<Access*> found;
   for (Endpoint& endpoint : endpoints_of(reference.registry(), options, certificates)) {
-    Access& access = accesses[{endpoint.host, reference.repository()}];
+    Access& access = accesses[{endpoint.origins.front(), reference.repository()}];
     if (access.endpoint.origins.empty()) access.endpoint = std::move(endpoint);
     found.push_back(&access);
   }
@@ -86,6 +86,7 @@ sys::HttpStep RepositoryConversation::on_response(const sys::HttpResponse& respo
       return *step;
     }
     const auto& answer = std::get<sys::HttpResponse>(outcome);
+    if (!token_fetch_) note_reached(answer);
     return token_fetch_ ? on_token(answer) : react(answer);
   });
 }
@@ -93,9 +94,20 @@ sys::HttpStep RepositoryConversation::on_response(const sys::HttpResponse& respo
 // A mirror that fails, for whatever reason, is one that was not there.
 sys::HttpStep RepositoryConversation::fail(const Error& error) {
   const Error told = named(error);
-  if (is_scout_) access().failure = told;
+  if (accesses_.empty()) {
+    error_ = told;
+    return sys::HttpDone{};
+  }
+  if (is_host_scout_ && is_unreached_) shared_host().failure = told;
+  if (is_scout_) {
+    const bool is_late = error.id() == "registry.timeout" && !is_unreached_;
+    if (!is_late || ++access().timeouts == Access::timeouts_max) access().failure = told;
+  }
+  const bool is_to_be_asked_anew = is_scout_ && !access().failure;
   settle();
+  if (is_to_be_asked_anew) access().stage = Access::Stage::unknown;
   token_fetch_.reset();
+  if (question_.is_optional) return go_on_without(told);
   if (place_ + 1 < accesses_.size()) {
     detours_.push_back(fmt::format("mirror {}: {}", host(), told.what()));
     ++place_;
@@ -109,11 +121,42 @@ sys::HttpStep RepositoryConversation::fail(const Error& error) {
   return sys::HttpDone{};
 }
 
+// What was optional is not worth an error: no answer is an answer.
+sys::HttpStep RepositoryConversation::go_on_without(const Error& error) {
+  question_.is_optional = false;
+  return guarded([&]() -> sys::HttpStep {
+    const auto next = on_answer({.fault = sys::HttpFault::protocol, .fault_text = error.what()});
+    if (!next) return sys::HttpDone{};
+    question_ = *next;
+    return ask();
+  });
+}
+
+Host& RepositoryConversation::shared_host() {
+  return client_.hosts[access().endpoint.origins.front()];
+}
+
+// A host that nobody can reach is tried by one, not by each repository in turn.
+void RepositoryConversation::note_reached(const sys::HttpResponse& response) {
+  const bool is_answer = response.fault == sys::HttpFault::none;
+  is_unreached_ = !is_answer && !response.was_sent;
+  if (is_unreached_ || !is_host_scout_) return;
+  is_host_scout_ = false;
+  shared_host().stage = Access::Stage::known;
+}
+
 // The first conversation of a repository goes ahead, so that there is one 401 and one token, not
 // one for each.
 sys::HttpStep RepositoryConversation::enter() {
+  Host& shared = shared_host();
+  if (shared.stage == Access::Stage::being_asked && !is_host_scout_) return sys::HttpWait{};
+  if (shared.failure) throw Error{*shared.failure};
   if (access().stage == Access::Stage::being_asked && !is_scout_) return sys::HttpWait{};
   if (access().failure) throw Error{*access().failure};
+  if (shared.stage == Access::Stage::unknown) {
+    is_host_scout_ = true;
+    shared.stage = Access::Stage::being_asked;
+  }
   if (access().stage == Access::Stage::unknown) {
     become_scout();
     origins_ = access().endpoint.origins;
@@ -132,7 +175,8 @@ sys::HttpStep RepositoryConversation::ask() {
                     ? question_.path
                     : fmt::format("{}/v2/{}/{}", origin, reference_.repository(), question_.path);
   if (!question_.accept.empty()) request.headers.emplace_back("Accept", question_.accept);
-  if (!sent_authorization_.empty()) {
+  const bool is_ours = origin_of(request.url) == origin_of(origin);
+  if (!sent_authorization_.empty() && is_ours) {
     request.headers.emplace_back("Authorization", sent_authorization_);
   }
   // Where there is someone else to ask, that comes before another try.
@@ -144,7 +188,7 @@ sys::HttpStep RepositoryConversation::react(const sys::HttpResponse& response) {
   if (leads_to_next_origin(response)) return try_next_origin(response);
   if (tls_fault_ && is_scout_ && !is_http_doubted_ &&
       (response.fault != sys::HttpFault::none || says_tls(response))) {
-    throw fault_error(*tls_fault_, host());
+    throw fault_error(*tls_fault_, {host(), host()});
   }
   const bool is_sent_elsewhere = origin_of(url()) != origin_of(access().origin);
   if (response.status == 401 && !is_sent_elsewhere) return on_unauthorized(response);
@@ -159,7 +203,7 @@ sys::HttpStep RepositoryConversation::react(const sys::HttpResponse& response) {
     }
     if (response.fault != sys::HttpFault::none) {
       if (is_of_one_answer(response.fault)) settle();
-      throw fault_error(response, host());
+      throw fault_error(response, {host(), host()});
     }
     settle();
     if (response.status == 403 && access().login == Access::Login::refused) throw refusal(response);
@@ -234,6 +278,17 @@ sys::HttpStep RepositoryConversation::renew() {
 void RepositoryConversation::look_for_login() {
   login_ = client_.credentials.find(host(), reference_.repository()).value_or(Login{});
   access().login_source = login_.source;
+  if (client_.refused_logins.contains(login_key())) {
+    access().login = Access::Login::refused;
+    login_.credential = {};
+  }
+}
+
+// One login, without being one.
+std::string RepositoryConversation::login_key() const {
+  const Credential& credential = login_.credential;
+  return sha256_hex(fmt::format("{}\n{}\n{}\n{}", host(), credential.basic(),
+                                credential.identity_token, credential.registry_token));
 }
 
 sys::HttpStep RepositoryConversation::log_in(const sys::HttpResponse& response) {
@@ -264,14 +319,18 @@ sys::HttpStep RepositoryConversation::begin_token() {
 }
 
 sys::HttpStep RepositoryConversation::send_for_token() {
-  return exchange_.begin(token_fetch_->request());
+  const bool is_last = place_ + 1 == accesses_.size();
+  return exchange_.begin(token_fetch_->request(), is_last ? tries_max : 1);
 }
 
 sys::HttpStep RepositoryConversation::on_token(const sys::HttpResponse& response) {
   const std::string endpoint = token_fetch_->endpoint();
-  if (response.fault != sys::HttpFault::none) throw fault_error(response, endpoint);
+  if (response.fault != sys::HttpFault::none) throw fault_error(response, {host(), endpoint});
   const TokenFetch::Outcome outcome = token_fetch_->on_answer(response);
-  if (token_fetch_->is_login_refused()) access().login = Access::Login::refused;
+  if (token_fetch_->is_login_refused() && access().login != Access::Login::refused) {
+    access().login = Access::Login::refused;
+    client_.refused_logins.insert(login_key());
+  }
   switch (outcome) {
     case TokenFetch::Outcome::next_way:
       return send_for_token();
@@ -283,18 +342,22 @@ sys::HttpStep RepositoryConversation::on_token(const sys::HttpResponse& response
     case TokenFetch::Outcome::failed:
       break;
   }
-  if (response.status != 200) {
+  // Not having a token is not the same as not having the image.
+  if (response.status == 429) {
     throw status_error(response, {host(), fmt::format("a token for {} from {}",
                                                       reference_.repository(), endpoint)});
   }
   throw Error{"registry.failed",
-              fmt::format("{} sent no token for {}", endpoint, reference_.name()),
+              fmt::format("{} sent no token for {}{}", endpoint, reference_.name(),
+                          response.status == 200 ? "" : quote(response)),
               {{"registry", host()}}};
 }
 
 // From here on the others can go, with the same token.
 sys::HttpStep RepositoryConversation::go_on_with(std::string authorization, Access::Login login) {
   access().authorization = std::move(authorization);
+  access().is_proven = false;
+  access().failure.reset();
   access().login = login;
   settle();
   return ask();
@@ -306,6 +369,10 @@ void RepositoryConversation::become_scout() {
 }
 
 void RepositoryConversation::settle() {
+  if (std::exchange(is_host_scout_, false)) {
+    Host& shared = shared_host();
+    shared.stage = shared.failure || !is_unreached_ ? Access::Stage::known : Access::Stage::unknown;
+  }
   if (!is_scout_) return;
   is_scout_ = false;
   access().stage = Access::Stage::known;
@@ -331,8 +398,11 @@ Error RepositoryConversation::named(const Error& error) const {
   if (error.details().contains("registry") || error.id() == "file.unwritable") return error;
   Error::Details details = error.details();
   details.emplace("registry", host());
-  return Error{error.id(), fmt::format("registry {}, {}: {}", host(), question_.what, error.what()),
-               details, error.problems()};
+  return Error{
+      error.id(),
+      fmt::format("registry {}, {}: {}", host(),
+                  question_.what.empty() ? reference_.familiar() : question_.what, error.what()),
+      details, error.problems()};
 }
 
 }  // namespace sparkrun::oci

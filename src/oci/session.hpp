@@ -14,6 +14,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,6 +26,8 @@ namespace sparkrun::oci {
 // it, and the token. The first one that needs it finds out, the others wait for that.
 struct Access {
   enum class Stage { unknown, being_asked, known };
+  // A slow answer to one question says little of the others; a second one does.
+  static constexpr int timeouts_max = 2;
   // `refused`: the stored login was turned down, so we go on as anybody.
   enum class Login { none, used, refused };
 
@@ -36,7 +39,14 @@ struct Access {
   std::optional<Realm> realm;
   Login login = Login::none;
   std::string login_source;      // whose login was used or refused
-  std::optional<Error> failure;  // it cannot be reached, or gives us no token
+  std::optional<Error> failure;  // it gives us no token, or no answer
+  int timeouts = 0;
+};
+
+// Whether a host can be reached at all. The first conversation finds out.
+struct Host {
+  Access::Stage stage = Access::Stage::unknown;
+  std::optional<Error> failure;
 };
 
 // Everything that all conversations of a process share.
@@ -44,7 +54,10 @@ struct Client {
   Credentials credentials;
   Certificates certificates;
   RegistryOptions options;
-  std::map<std::pair<std::string, std::string>, Access> accesses;  // by host and repository
+  std::map<std::pair<std::string, std::string>, Access> accesses;  // by origin and repository
+  std::map<std::string, Host> hosts;                               // by origin
+  // Hashes of logins that were turned down: registries lock out who insists.
+  std::set<std::string> refused_logins;
 
   // Those of the repository's endpoints, the best first; at least one. They stay where they are.
   std::vector<Access*> accesses_of(const Reference& reference);
@@ -96,6 +109,7 @@ class RepositoryConversation : public sys::HttpConversation {
   template <typename Step>
   sys::HttpStep guarded(Step&& step);
   sys::HttpStep fail(const Error& error);
+  sys::HttpStep go_on_without(const Error& error);
   sys::HttpStep begin_at_endpoint();
   sys::HttpStep enter();
   sys::HttpStep ask();
@@ -111,6 +125,9 @@ class RepositoryConversation : public sys::HttpConversation {
   sys::HttpStep on_token(const sys::HttpResponse& response);
   sys::HttpStep go_on_with(std::string authorization, Access::Login login);
   void look_for_login();
+  [[nodiscard]] Host& shared_host();
+  [[nodiscard]] std::string login_key() const;
+  void note_reached(const sys::HttpResponse& response);
   void become_scout();
   void settle();
   [[nodiscard]] Access& access() { return *accesses_[place_]; }
@@ -130,7 +147,9 @@ class RepositoryConversation : public sys::HttpConversation {
   Exchange exchange_;
   Question question_;
   std::string sent_authorization_;    // with it
-  bool is_scout_ = false;             // finding out for all
+  bool is_scout_ = false;             // finding out for all of the repository
+  bool is_host_scout_ = false;        // finding out for all of the host
+  bool is_unreached_ = false;         // the last answer was none, for want of a connection
   bool has_renewed_ = false;          // the token, since it was last accepted
   bool is_pausing_ = false;           // before the same request is sent again
   std::vector<std::string> origins_;  // of a scout: those left to try, the current one first

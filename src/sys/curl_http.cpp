@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <filesystem>
@@ -42,13 +43,14 @@ HttpFault fault_of(CURLcode code) {
       return HttpFault::connect;
     case CURLE_OPERATION_TIMEDOUT:
       return HttpFault::timeout;
-    case CURLE_SSL_CONNECT_ERROR:
     case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_ISSUER_ERROR:
+    case CURLE_SSL_INVALIDCERTSTATUS:
+      return HttpFault::untrusted;
+    case CURLE_SSL_CONNECT_ERROR:
     case CURLE_SSL_CACERT_BADFILE:
     case CURLE_SSL_CERTPROBLEM:
     case CURLE_SSL_CIPHER:
-    case CURLE_SSL_ISSUER_ERROR:
-    case CURLE_SSL_INVALIDCERTSTATUS:
     case CURLE_USE_SSL_FAILED:
       return HttpFault::tls;
     default:
@@ -126,6 +128,7 @@ class Transfer {
     // Half an answer is no answer: nobody shall act on it.
     return {.fault = fault,
             .fault_text = describe(code),
+            .was_sent = number(CURLINFO_REQUEST_SIZE) > 0,
             .speaks_http = response_.speaks_http,
             .peer_address = response_.peer_address,
             .elapsed = response_.elapsed};
@@ -147,8 +150,19 @@ class Transfer {
     curl_easy_getinfo(handle(), info, &value);
     return value != nullptr ? value : "";
   }
-  // Only known for tunnels, which is how https goes through a proxy.
-  [[nodiscard]] bool is_proxied() const { return number(CURLINFO_HTTP_CONNECTCODE) != 0; }
+  // Whether a proxy may stand between: then the address of the peer is the proxy's. libcurl does
+  // not say it, so hosts that are exempt count as well.
+  [[nodiscard]] bool is_proxied() const {
+    if (!request_.unix_socket.empty() || is_loopback_url(request_.url)) return false;
+    if (!request_.proxy.empty()) return true;
+    const bool is_https = request_.url.starts_with("https:");
+    const auto is_set = [](const char* name) {
+      const char* const value = std::getenv(name);
+      return value != nullptr && *value != '\0';
+    };
+    return is_set("all_proxy") || is_set("ALL_PROXY") ||
+           (is_https ? is_set("https_proxy") || is_set("HTTPS_PROXY") : is_set("http_proxy"));
+  }
 
   void set_up(const std::string& user_agent) {
     CURL* const easy = handle();
@@ -160,7 +174,8 @@ class Transfer {
     set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(limits.connect_timeout.count()));
     set(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(limits.total_timeout.count()));
-    set(easy, CURLOPT_PIPEWAIT, 1L);  // rather share an HTTP/2 connection than open another
+    set(easy, CURLOPT_PIPEWAIT, 1L);    // rather share an HTTP/2 connection than open another
+    set(easy, CURLOPT_QUICK_EXIT, 1L);  // not even for a name server that does not answer
     // Asks for plain bytes, and unpacks what a server compresses all the same; but not what a sink
     // takes, whose digest is that of the bytes that are stored.
     set(easy, CURLOPT_ACCEPT_ENCODING, "identity");
@@ -195,19 +210,24 @@ class Transfer {
     CURL* const easy = handle();
     const HttpTls& tls = request_.tls;
     const std::string ca_folder = text(CURLINFO_CAPATH);
-    if (path_exists(std::filesystem::path{ca_folder} / hashed_ca)) {
+    const bool has_folder = path_exists(std::filesystem::path{ca_folder} / hashed_ca);
+    if (has_folder && !tls.reads_bundle) {
       set(easy, CURLOPT_CAINFO, static_cast<const char*>(nullptr));
+    } else if (!tls.ca_pem.empty()) {
+      // Named CAs take the place of the bundle, so it has to be among them.
+      ca_pem_ = read_file(text(CURLINFO_CAINFO)).value_or("") + std::string{tls.ca_pem};
     }
     if (!tls.ca_pem.empty()) {
+      const std::string_view pem = ca_pem_.empty() ? tls.ca_pem : std::string_view{ca_pem_};
       // libcurl only reads it.
-      curl_blob blob{.data = const_cast<char*>(tls.ca_pem.data()),
-                     .len = tls.ca_pem.size(),
-                     .flags = CURL_BLOB_NOCOPY};
+      curl_blob blob{
+          .data = const_cast<char*>(pem.data()), .len = pem.size(), .flags = CURL_BLOB_NOCOPY};
       set(easy, CURLOPT_CAINFO_BLOB, &blob);
     }
     if (!tls.client_certificate.empty()) {
       set(easy, CURLOPT_SSLCERT, tls.client_certificate.c_str());
       set(easy, CURLOPT_SSLKEY, tls.client_key.c_str());
+      set(easy, CURLOPT_KEYPASSWD, "");  // a key with a password is refused, not asked for
     }
   }
 
@@ -349,6 +369,7 @@ class Transfer {
   HttpConversation& conversation_;
   HttpRequest request_;
   HttpResponse response_;
+  std::string ca_pem_;  // with the system's bundle; empty: what the request names
   size_t header_bytes_ = 0;
   bool is_too_large_ = false;
   bool is_private_address_ = false;

@@ -25,7 +25,9 @@ struct HttpLimits {
 
 // Whom to believe and how to prove oneself, beyond the system's CAs.
 struct HttpTls {
-  std::string_view ca_pem;         // counts as CAs too; outlives the request
+  std::string_view ca_pem;  // counts as CAs too; outlives the request
+  // Also the bundle of all system CAs, whose folder may lack one that was added by hand.
+  bool reads_bundle = false;
   std::string client_certificate;  // path of a PEM file; empty: none
   std::string client_key;          // path of a PEM file
 };
@@ -69,12 +71,14 @@ struct HttpRequest {
 
 // Why there is no answer. `protocol`: what came is not HTTP, or was cut off. `redirect` is for
 // those who follow redirects; `stopped`: the sink took no more.
+// `untrusted`: it speaks TLS, and its certificate is not to be believed.
 enum class HttpFault {
   none,
   resolve,
   connect,
   timeout,
   tls,
+  untrusted,
   too_large,
   redirect,
   private_address,
@@ -88,6 +92,7 @@ struct HttpResponse {
   std::string body;
   HttpFault fault = HttpFault::none;
   std::string fault_text;
+  bool was_sent = false;     // the request went out: the server was reached
   bool speaks_http = false;  // a status line came, even if the rest is a fault
   std::string peer_address;  // IP; empty when unknown or behind a proxy
   std::chrono::milliseconds elapsed{0};
