@@ -116,7 +116,7 @@ class Archive(RigTest):
         self.write_profile("job")
         self.lock("job")
         digest = self.digest(IMAGE, "dgxspark-latest")
-        name = f"archived/{uuid.uuid4().hex}"
+        name = "archived/copy"
         reference = f"{self.registry}/{IMAGE}:dgxspark-latest"
 
         report = self.archive("job")
