@@ -20,6 +20,8 @@ Json image_of(const plan::PinnedImage& image) {
   set_text(json, "platform", image.platform);
   set_text(json, "pin", image.pin);
   set_text(json, "pin_note", image.pin_note);
+  set_text(json, "taken", redact(image.taken));
+  set_text(json, "taken_because", image.taken_because);
   return json;
 }
 

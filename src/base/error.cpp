@@ -189,6 +189,13 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
     {"registry.failed", ExitCode::undetermined, true, "try again later",
      "The registry answered with an error that is neither about the reference nor about "
      "credentials."},
+    {"registry.locked_gone", ExitCode::gone, false,
+     "`sparkrun outdated` says what the tag is now, `sparkrun lock --update` pins that; a copy "
+     "made by "
+     "`sparkrun archive` can be restored",
+     "The registry has deleted the image that the lock pins, and the engine does not have it "
+     "either. "
+     "Some registries drop what no tag points at any more."},
     {"registry.login_needed", ExitCode::undetermined, false,
      "run `docker login {registry}`; for nvcr.io the user is literally `$oauthtoken` and the "
      "password "
@@ -205,6 +212,11 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
     {"registry.offline", ExitCode::undetermined, false,
      "run again without --offline (`sparkrun config show` says who else asked for it)",
      "The answer needs the network and `--offline` forbids it."},
+    {"registry.platform_ambiguous", ExitCode::no_platform, false,
+     "write the digest of the one that is meant into the profile: `REPOSITORY@sha256:..`",
+     "The image's index has several builds for one platform. Docker takes the first; a lock does "
+     "not "
+     "choose."},
     {"registry.platform_missing", ExitCode::no_platform, false,
      "choose one of the platforms that exist, or another image",
      "The image has no build for the platform that was asked for."},

@@ -10,11 +10,19 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <utility>
 
 namespace sparkrun::lock {
 namespace {
 
 constexpr long long format_version = 1;
+
+// The profile whose lock this is, for hints; a name in capitals where the source is no lockfile.
+std::string profile_of(const std::string& source) {
+  const std::filesystem::path path{source};
+  return path.extension() == ".lock" ? path.stem().string() : "PROFILE";
+}
 
 // Reads one lockfile and collects every fault before it throws.
 class Reader {
@@ -30,18 +38,24 @@ class Reader {
         lock.image = text(key, node);
       else if (key == "index")
         lock.index = digest(key, node);
+      else if (key == "taken")
+        lock.taken = text(key, node);
+      else if (key == "taken_because")
+        lock.taken_because = text(key, node);
       else if (key == "platform")
         lock.platforms = platforms(node);
       else
-        unknown(key, node, {"version", "image", "index", "platform"});
+        unknown(key, node, {"version", "image", "index", "taken", "taken_because", "platform"});
     }
     if (lock.image.empty()) problems_.push_back(source_ + ": `image` is missing");
     if (!lock.index && lock.platforms.size() != 1) {
       problems_.push_back(source_ + ": needs `index`, or exactly one platform with a `manifest`");
     }
     if (!problems_.empty()) {
-      throw Error{
-          "lock.invalid", fmt::format("{} is not a valid lockfile", source_), {}, problems_};
+      throw Error{"lock.invalid",
+                  fmt::format("{} is not a valid lockfile", source_),
+                  {{"profile", profile_of(source_)}},
+                  problems_};
     }
     return lock;
   }
@@ -59,13 +73,18 @@ class Reader {
   void check_version(const TomlNode& root) {
     const TomlNode* const version = root.find("version");
     if (version == nullptr || version->kind != TomlNode::Kind::integer) {
-      throw Error{"lock.invalid", source_ + ": `version` is missing or not a whole number"};
+      throw Error{"lock.invalid",
+                  source_ + ": `version` is missing or not a whole number",
+                  {{"profile", profile_of(source_)}}};
     }
     if (version->integer > format_version) {
       throw Error{"lock.newer", fmt::format("{} has format version {}, and this sparkrun knows {}",
                                             source_, version->integer, format_version)};
     }
-    if (version->integer < 1) throw Error{"lock.invalid", source_ + ": `version` must be 1"};
+    if (version->integer < 1) {
+      throw Error{
+          "lock.invalid", source_ + ": `version` must be 1", {{"profile", profile_of(source_)}}};
+    }
   }
 
   std::string text(const std::string& key, const TomlNode& node) {
@@ -103,7 +122,9 @@ class Reader {
     PlatformPin pin{.manifest = *pinned};
     for (const auto& [key, node] : table.entries) {
       if (key == "manifest") continue;
-      if (key == "config")
+      if (key == "index")
+        pin.index = digest(key, node);
+      else if (key == "config")
         pin.config = digest(key, node);
       else if (key == "chain")
         pin.chain = digest(key, node);
@@ -115,7 +136,7 @@ class Reader {
         pin.image_env = variables(node);
       else
         unknown(key, node,
-                {"manifest", "config", "chain", "created", "download_bytes", "image_env"});
+                {"manifest", "index", "config", "chain", "created", "download_bytes", "image_env"});
     }
     return pin;
   }
@@ -137,11 +158,20 @@ class Reader {
   std::vector<std::string> problems_;
 };
 
+// Up to the last comment before the first key, blank lines between included.
 std::string leading_comment(std::string_view text) {
-  std::string comment;
-  for (const std::string_view line : split(text, '\n')) {
-    if (!line.starts_with('#')) break;
-    comment.append(line).append("\n");
+  constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  std::string comment, blank_lines;
+  for (std::string_view line : split(text, '\n')) {
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.empty()) {
+      blank_lines += '\n';
+    } else if (line.starts_with('#')) {
+      comment.append(std::exchange(blank_lines, {})).append(line).append("\n");
+    } else {
+      break;
+    }
   }
   return comment;
 }
@@ -153,6 +183,7 @@ std::string platform_text(const std::string& name, const PlatformPin& pin) {
   if (pin.config) text += fmt::format("config = {}\n", toml_string(pin.config->to_string()));
   if (!pin.created.empty()) text += fmt::format("created = {}\n", toml_string(pin.created));
   if (pin.download_bytes >= 0) text += fmt::format("download_bytes = {}\n", pin.download_bytes);
+  if (pin.index) text += fmt::format("index = {}\n", toml_string(pin.index->to_string()));
   text += fmt::format("manifest = {}\n", toml_string(pin.manifest.to_string()));
   if (pin.image_env.empty()) return text;
   text += fmt::format("\n[{}.image_env]\n", header);
@@ -167,12 +198,14 @@ std::string platform_text(const std::string& name, const PlatformPin& pin) {
 Lockfile Lockfile::parse(std::string_view text, const std::string& source) {
   if (const auto line = find_conflict_marker(text)) {
     throw Error{"lock.conflict",
-                fmt::format("{}:{}: the lockfile has git conflict markers", source, *line)};
+                fmt::format("{}:{}: the lockfile has git conflict markers", source, *line),
+                {{"profile", profile_of(source)}}};
   }
   const auto parsed = parse_toml(text);
   if (const auto* fault = std::get_if<TomlFault>(&parsed)) {
     throw Error{"lock.invalid",
-                fmt::format("{}:{}:{}: {}", source, fault->line, fault->column, fault->message)};
+                fmt::format("{}:{}:{}: {}", source, fault->line, fault->column, fault->message),
+                {{"profile", profile_of(source)}}};
   }
   Lockfile lock = Reader{source}.read(std::get<TomlNode>(parsed));
   lock.comment = leading_comment(text);
@@ -182,15 +215,24 @@ Lockfile Lockfile::parse(std::string_view text, const std::string& source) {
 std::string Lockfile::to_text() const {
   std::string text = comment + fmt::format("image = {}\n", toml_string(image));
   if (index) text += fmt::format("index = {}\n", toml_string(index->to_string()));
+  if (!taken.empty()) text += fmt::format("taken = {}\n", toml_string(taken));
+  if (!taken_because.empty()) {
+    text += fmt::format("taken_because = {}\n", toml_string(taken_because));
+  }
   text += fmt::format("version = {}\n", format_version);
   for (const auto& [name, pin] : platforms) text += platform_text(name, pin);
   return text;
 }
 
 bool Lockfile::is_complete() const {
-  return !platforms.empty() && std::ranges::all_of(platforms, [](const auto& entry) {
-    return entry.second.is_complete();
+  return !platforms.empty() && std::ranges::all_of(platforms, [&](const auto& entry) {
+    const PlatformPin& pin = entry.second;
+    return pin.config && pin.chain && pin.download_bytes >= 0 && pin.index == index;
   });
+}
+
+Digest locked_root(const Lockfile& lock) {
+  return lock.index ? *lock.index : lock.platforms.begin()->second.manifest;
 }
 
 std::string default_comment() { return "# Written by `sparkrun lock`. Commit this file.\n"; }
@@ -209,6 +251,13 @@ std::vector<std::string> stale_reasons(const Lockfile& lock, const std::string& 
     }
   }
   for (const auto& [platform, pin] : lock.platforms) {
+    // Git merges an update of one platform and the addition of another without a conflict.
+    if (pin.index && pin.index != lock.index) {
+      reasons.push_back(
+          fmt::format("platforms: {} was pinned from {}, which is not the lock's index (a merge of "
+                      "two changes?)",
+                      platform, pin.index->to_string()));
+    }
     if (std::ranges::find(platforms, platform) == platforms.end()) {
       reasons.push_back(
           fmt::format("platforms: the lock has {}, the profile does not list it", platform));

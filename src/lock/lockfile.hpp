@@ -15,6 +15,8 @@ namespace sparkrun::lock {
 // `sparkrun lock`.
 struct PlatformPin {
   Digest manifest;
+  // The index that it was found in. Where it is not the lock's, two locks were merged into one.
+  std::optional<Digest> index;
   std::optional<Digest> config;
   std::optional<Digest> chain;  // ChainID of the top layer: the same file system?
   std::string created;          // RFC 3339, from the image config
@@ -22,7 +24,6 @@ struct PlatformPin {
   std::map<std::string, std::string>
       image_env;  // release variables: CUDA_VERSION, PYTORCH_VERSION, ...
 
-  [[nodiscard]] bool is_complete() const { return config && chain && download_bytes >= 0; }
   bool operator==(const PlatformPin&) const = default;
 };
 
@@ -32,6 +33,8 @@ struct Lockfile {
   std::string comment;  // leading comment lines, kept as they are, each with its newline
   std::string image;    // expanded reference, as the profile wrote it
   std::optional<Digest> index;
+  std::string taken;          // expanded reference that was taken instead; empty: `image` itself
+  std::string taken_because;  // why
   std::map<std::string, PlatformPin> platforms;
 
   // Throws `lock.conflict`, `lock.newer` or `lock.invalid`, naming `source` and the line.
@@ -40,6 +43,9 @@ struct Lockfile {
   [[nodiscard]] bool is_complete() const;
   bool operator==(const Lockfile&) const = default;
 };
+
+// What the tag pointed at: the index, or the one manifest.
+Digest locked_root(const Lockfile& lock);
 
 // The comment of a new file.
 std::string default_comment();

@@ -19,11 +19,19 @@ std::string read_ca(const std::string& path, const std::string& said_by) {
   throw Error{"file.unreadable", fmt::format("{} names `{}`, which does not exist", said_by, path)};
 }
 
+// Many set SSL_CERT_FILE to the bundle of the system's CAs, which count in any case.
+constexpr std::string_view system_bundle = "/etc/ssl/certs/ca-certificates.crt";
+
+std::string extra_ca_file(const sys::Environment& environment) {
+  const std::string path = environment.get_or("SSL_CERT_FILE", "");
+  return path == system_bundle ? "" : path;
+}
+
 Certificates read_certificates(const sys::Environment& environment,
                                const config::Settings& settings) {
   const std::string named = settings.text("cacert");
   return {read_ca(named, settings.origin("cacert")) +
-              read_ca(environment.get_or("SSL_CERT_FILE", ""), "SSL_CERT_FILE"),
+              read_ca(extra_ca_file(environment), "SSL_CERT_FILE"),
           !named.empty(), certificate_folders(environment)};
 }
 

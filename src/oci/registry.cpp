@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <memory>
 
@@ -130,12 +129,21 @@ std::vector<ResolveResult> Registry::resolve(std::span<const ResolveRequest> req
   return results;
 }
 
-TagsResult Registry::list_tags(const Reference& reference) {
-  if (client_.options.offline) return offline_error(reference);
-  TagListing listing{reference, client_};
-  const std::array<sys::HttpConversation*, 1> conversations = {&listing};
+std::vector<TagsResult> Registry::list_tags(std::span<const Reference> references) {
+  std::vector<TagsResult> results;
+  if (client_.options.offline) {
+    for (const Reference& reference : references) results.push_back(offline_error(reference));
+    return results;
+  }
+  std::vector<std::unique_ptr<TagListing>> listings;
+  std::vector<sys::HttpConversation*> conversations;
+  for (const Reference& reference : references) {
+    listings.push_back(std::make_unique<TagListing>(reference, client_));
+    conversations.push_back(listings.back().get());
+  }
   http_.run(conversations);
-  return listing.result();
+  for (const auto& listing : listings) results.push_back(listing->result());
+  return results;
 }
 
 }  // namespace sparkrun::oci

@@ -27,10 +27,10 @@ class Registry {
   // All side by side; the results are in the order of the requests. Equal requests are asked once.
   std::vector<ResolveResult> resolve(std::span<const ResolveRequest> requests);
 
-  // The tags of the reference's repository, as the registry sorts them, without the `sha256-...`
+  // The tags of each reference's repository, as the registry sorts them, without the `sha256-...`
   // ones that hold signatures and attestations. More than `tags_max` are an error: the newest might
   // be missing.
-  TagsResult list_tags(const Reference& reference);
+  std::vector<TagsResult> list_tags(std::span<const Reference> references);
 
   // For conversations of other kinds: what they share, and the loop that drives them.
   [[nodiscard]] Client& client() { return client_; }

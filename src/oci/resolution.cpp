@@ -74,6 +74,7 @@ ImageDetails details_of(const Manifest& manifest, ImageConfig image) {
   return {.config = manifest.config->digest,
           .chain = chain,
           .download_bytes = download_bytes,
+          .layers = manifest.layers,
           .image = std::move(image)};
 }
 
@@ -245,7 +246,7 @@ void Resolution::choose_platforms() {
   for (const Platform& wanted : wanted_) {
     const Descriptor* const child = find_child(wanted);
     if (child == nullptr) throw platform_missing(wanted);
-    warn_of_twins(wanted);
+    notice_twins(wanted);
     add(wanted, *child);
     if (wanted == request_.platform) {
       resolved_->digest = child->digest;
@@ -305,9 +306,19 @@ std::optional<RepositoryConversation::Question> Resolution::on_tag_content(
 }
 
 // Docker takes the first without a word.
-void Resolution::warn_of_twins(const Platform& wanted) {
-  const auto count = std::ranges::count(children_, wanted, &Descriptor::platform);
+void Resolution::notice_twins(const Platform& wanted) {
+  std::vector<std::string> digests;
+  for (const Descriptor& child : children_) {
+    if (child.platform == wanted) digests.push_back(child.digest.to_string());
+  }
+  const size_t count = digests.size();
   if (count < 2) return;
+  if (request_.refuses_twins) {
+    throw Error{"registry.platform_ambiguous",
+                fmt::format("{} has {} builds for {}: {}", reference().familiar(), count,
+                            wanted.to_string(), join(digests, ", ")),
+                {{"registry", reference().registry()}, {"platform", wanted.to_string()}}};
+  }
   warnings_.push_back(fmt::format("{} has {} builds for {}; taking the first, as docker does",
                                   reference().familiar(), count, wanted.to_string()));
 }

@@ -26,6 +26,8 @@ struct ResolveRequest {
   ResolveDetail detail = ResolveDetail::listing;
   // Those that must exist; empty: whatever there is.
   std::vector<Platform> platforms;
+  // Two builds for one platform are an error, not a warning.
+  bool refuses_twins = false;
   // Of a reference with tag and digest: also say where the tag points now.
   bool asks_for_tag = false;
 
@@ -34,8 +36,9 @@ struct ResolveRequest {
 
 struct ImageDetails {
   Digest config;
-  Digest chain;                  // ChainID of the top layer
-  long long download_bytes = 0;  // of the layers, compressed
+  Digest chain;                    // ChainID of the top layer
+  long long download_bytes = 0;    // of the layers, compressed
+  std::vector<Descriptor> layers;  // lowest first
   ImageConfig image;
 };
 
@@ -115,7 +118,7 @@ class Resolution final : public RepositoryConversation {
   [[nodiscard]] Error platform_missing(const Platform& wanted) const;
   [[nodiscard]] Question ask_by_digest(Expecting what, const Descriptor& descriptor);
   [[nodiscard]] Question ask_for_tag(Expecting what);
-  void warn_of_twins(const Platform& wanted);
+  void notice_twins(const Platform& wanted);
 
   const ResolveRequest& request_;
   std::vector<Platform> wanted_;

@@ -27,6 +27,9 @@ struct PinnedImage {
   std::string platform;
   std::string pin;       // lock, remembered, digest, image-id
   std::string pin_note;  // one line for people: where the pin came from
+  // The fallback that stands in for `reference`, and why; empty: none does.
+  std::string taken;
+  std::string taken_because;
 };
 
 // How the job reaches the GPU, decided from facts.

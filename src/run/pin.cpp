@@ -41,7 +41,16 @@ PinnedImage to_image(const Lockfile& lock, const std::string& platform, std::str
           .chain = text(pinned.chain),
           .platform = platform,
           .pin = std::move(pin),
-          .pin_note = note};
+          .pin_note = note,
+          .taken = lock.taken,
+          .taken_because = lock.taken_because};
+}
+
+// What every run with a stand-in says.
+std::vector<std::string> fallback_notes(const Lockfile& lock) {
+  if (lock.taken.empty()) return {};
+  return {
+      fmt::format("{} is wanted, {} was taken: {}", lock.image, lock.taken, lock.taken_because)};
 }
 
 void refuse_if_stale(const lock::StoredLock& stored, const profile::Profile& profile) {
@@ -94,7 +103,8 @@ class Chooser {
     refuse_if_stale(*stored, question_.profile);
     PinnedImage image =
         to_image(stored->lock, question_.platform, "lock", "lock: " + stored->source);
-    return PinChoice{.image = std::move(image), .lock = std::move(stored)};
+    return PinChoice{
+        .image = std::move(image), .lock = stored, .notes = fallback_notes(stored->lock)};
   }
 
   void refuse_if_locked() const {
@@ -128,8 +138,9 @@ class Chooser {
     PinnedImage image =
         to_image(lock, question_.platform, reference_.digest() ? "digest" : "remembered",
                  "the pin of the first run here");
-    return PinChoice{
-        .image = std::move(image), .lock = {}, .notes = notes("pinned as in the first run here")};
+    return PinChoice{.image = std::move(image),
+                     .lock = {},
+                     .notes = notes("pinned as in the first run here", lock)};
   }
 
   [[nodiscard]] std::vector<std::string> platforms() const {
@@ -147,7 +158,8 @@ class Chooser {
     oci::Registry registry = oci::connect(system_, settings_, question_.notice);
     const auto results = lock::resolve_pins({{.name = question_.profile.name,
                                               .image = question_.profile.image,
-                                              .platforms = platforms()}},
+                                              .platforms = platforms(),
+                                              .fallback = question_.profile.fallback}},
                                             registry);
     if (const auto* error = std::get_if<Error>(&results.front())) {
       if (reference_.digest() && error->exit_code() == ExitCode::undetermined) {
@@ -164,15 +176,19 @@ class Chooser {
     const std::string pin = reference_.digest() ? "digest" : "remembered";
     return {.image = to_image(lock, question_.platform, pin, "asked of the registry now"),
             .lock = {},
-            .notes = notes("pinned to what the tag points at now")};
+            .notes = notes("pinned to what the tag points at now", lock)};
   }
 
-  [[nodiscard]] std::vector<std::string> notes(const std::string& what) const {
+  [[nodiscard]] std::vector<std::string> notes(const std::string& what,
+                                               const Lockfile& lock) const {
     if (reference_.digest()) return {};
-    if (question_.profile.origin == profile::Origin::image)
-      return {fmt::format("{} has no lock: {}", label(), what)};
-    return {fmt::format("{} has no lock: {}; `sparkrun lock {}` makes it reviewable", label(), what,
-                        question_.profile.name)};
+    std::vector<std::string> found = fallback_notes(lock);
+    const std::string advice =
+        question_.profile.origin == profile::Origin::image
+            ? ""
+            : fmt::format("; `sparkrun lock {}` makes it reviewable", question_.profile.name);
+    found.push_back(fmt::format("{} has no lock: {}{}", label(), what, advice));
+    return found;
   }
 
   void remember(const Lockfile& lock) const {

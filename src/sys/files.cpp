@@ -22,6 +22,18 @@ namespace {
               {{"path", path.string()}}};
 }
 
+// Where a chain of symbolic links leads, also when nothing is there yet.
+fs::path follow_links(fs::path path) {
+  constexpr int links_max = 40;  // as the kernel has it
+  std::error_code failure;
+  for (int i = 0; i < links_max && fs::is_symlink(path, failure); ++i) {
+    const fs::path target = fs::read_symlink(path, failure);
+    if (failure) break;
+    path = target.is_absolute() ? target : path.parent_path() / target;
+  }
+  return path;
+}
+
 void write_in_place(const fs::path& path, std::string_view content) {
   const FileDescriptor fd{open(path.c_str(), O_WRONLY | O_CLOEXEC)};
   if (!fd.is_open()) fail("file.unwritable", "write", path, errno);
@@ -96,9 +108,7 @@ void write_all(int fd, std::string_view bytes, const fs::path& path) {
 }
 
 void write_file_atomically(const fs::path& path, std::string_view content, mode_t mode) {
-  std::error_code unresolved;
-  const fs::path real =
-      fs::is_symlink(path, unresolved) ? fs::weakly_canonical(path, unresolved) : path;
+  const fs::path real = follow_links(path);
   struct stat old {};
   const bool is_there = stat(real.c_str(), &old) == 0;
   if (is_there && !S_ISREG(old.st_mode)) return write_in_place(path, content);

@@ -16,6 +16,7 @@
 namespace sparkrun::sys {
 namespace {
 
+constexpr int names_max = 100;
 constexpr size_t piece_bytes = size_t{1} << 20;
 // So much is handed to the disk at once, so that the last sync has little left to wait for.
 constexpr long long writeback_bytes = 16LL << 20;
@@ -28,13 +29,15 @@ constexpr long long writeback_bytes = 16LL << 20;
 
 }  // namespace
 
-PendingFile::PendingFile(fs::path target)
-    : target_(std::move(target)), path_(target_.string() + ".XXXXXX") {
+PendingFile::PendingFile(fs::path target) : target_(std::move(target)) {
+  const fs::path folder = target_.has_parent_path() ? target_.parent_path() : ".";
+  fd_ = FileDescriptor{open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600)};
+  if (fd_.is_open()) return;
+  path_ = target_.string() + ".XXXXXX";
   fd_ = FileDescriptor{mkostemp(path_.data(), O_CLOEXEC)};
-  if (!fd_.is_open()) {
-    path_.clear();
-    fail("file.unwritable", "write", target_, errno);
-  }
+  if (fd_.is_open()) return;
+  path_.clear();
+  fail("file.unwritable", "write", target_, errno);
 }
 
 PendingFile::~PendingFile() {
@@ -59,12 +62,27 @@ void PendingFile::restart() {
 }
 
 void PendingFile::commit(mode_t mode) {
-  if (fchmod(fd_.get(), mode) != 0 || fsync(fd_.get()) != 0 ||
-      rename(path_.c_str(), target_.c_str()) != 0) {
+  if (fchmod(fd_.get(), mode) != 0 || fsync(fd_.get()) != 0) {
     fail("file.unwritable", "write", target_, errno);
   }
+  if (path_.empty()) give_name();
+  if (rename(path_.c_str(), target_.c_str()) != 0) fail("file.unwritable", "write", target_, errno);
   path_.clear();
   sync_folder(target_.has_parent_path() ? target_.parent_path() : ".");
+}
+
+// open(2), O_TMPFILE: a link to the descriptor's own entry in /proc.
+void PendingFile::give_name() {
+  const std::string self = fmt::format("/proc/self/fd/{}", fd_.get());
+  for (int i = 0; i < names_max; ++i) {
+    std::string name = fmt::format("{}.{}-{}", target_.string(), getpid(), i);
+    if (linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+      path_ = std::move(name);
+      return;
+    }
+    if (errno != EEXIST) break;
+  }
+  fail("file.unwritable", "write", target_, errno);
 }
 
 mode_t masked(mode_t mode) {

@@ -66,9 +66,17 @@ class Result:
         return json.loads(self.out)
 
     @property
+    def errors(self):
+        """All that --json tells: of the command on stderr, of single profiles or references in the result."""
+        found = [json.loads(line)["error"] for line in self.err.splitlines() if line.startswith("{")]
+        for entry in self.json if self.out.startswith("[") else []:
+            found += entry.get("errors", []) + ([entry["error"]] if "error" in entry else [])
+        return found
+
+    @property
     def error(self):
-        """The error object that --json puts on stderr."""
-        return json.loads(self.err.splitlines()[-1])["error"]
+        """The last of them."""
+        return self.errors[-1]
 
 
 class RigTest(unittest.TestCase):

@@ -27,6 +27,7 @@ std::string canonical() {
       "config = \"{2}\"\n"
       "created = \"2026-07-02T11:04:19Z\"\n"
       "download_bytes = 11482379012\n"
+      "index = \"{0}\"\n"
       "manifest = \"{3}\"\n"
       "\n"
       "[platform.\"linux/arm64\".image_env]\n"
@@ -67,7 +68,8 @@ TEST(Lockfile, BringsAnyOrderIntoTheCanonicalOne) {
   const std::string shuffled = fmt::format(
       "version = 1\nindex = \"{0}\"\nimage = 'docker.io/unsloth/unsloth:dgxspark-latest'\n# "
       "inner\n[platform.'linux/arm64'.image_env]\n"
-      "CUDA_VERSION = \"13.0.1.012\"\n[platform.'linux/arm64']\nmanifest = \"{3}\"\ndownload_bytes "
+      "CUDA_VERSION = \"13.0.1.012\"\n[platform.'linux/arm64']\nmanifest = \"{3}\"\nindex = "
+      "\"{0}\"\ndownload_bytes "
       "= 11_482_379_012\n"
       "created = \"2026-07-02T11:04:19Z\"\nconfig = \"{2}\"\nchain = \"{1}\"\n",
       digest_text('0'), digest_text('1'), digest_text('2'), digest_text('3'));
@@ -138,6 +140,24 @@ Lockfile random_lock(std::mt19937& random) {
     if (random() % 5 == 0) lock.platforms.clear();
   }
   return lock;
+}
+
+TEST(Lockfile, KeepsACommentWithBlankLinesWhateverTheLineEnds) {
+  const std::string text =
+      "\xef\xbb\xbf# a\r\n\r\n# b\r\n" + canonical().substr(canonical().find("image"));
+
+  const Lockfile lock = Lockfile::parse(text, "p.lock");
+
+  EXPECT_EQ(lock.comment, "# a\n\n# b\n");
+  EXPECT_EQ(Lockfile::parse(lock.to_text(), "p.lock"), lock);
+}
+
+TEST(Lockfile, KeepsWhatWasTakenInstead) {
+  Lockfile lock = Lockfile::parse(canonical(), "p.lock");
+  lock.taken = "docker.io/unsloth/unsloth:2026.7";
+  lock.taken_because = "the registry does not have the wanted tag";
+
+  EXPECT_EQ(Lockfile::parse(lock.to_text(), "p.lock"), lock);
 }
 
 TEST(Lockfile, IsTheSameAfterWritingAndReading) {
@@ -246,6 +266,17 @@ TEST(StaleReasons, NameWhatDiffers) {
       {"docker.io/library/a:2", {"linux/amd64"}, {image, missing, surplus}},
   };
   for (const Row& row : rows) EXPECT_EQ(stale_reasons(lock, row.image, row.platforms), row.reasons);
+}
+
+// Two branches may move the index and add a platform without a conflict for git.
+TEST(StaleReasons, NameAPlatformThatIsPinnedFromAnotherIndex) {
+  Lockfile lock = Lockfile::parse(canonical(), "p.lock");
+  lock.index = digest('9');
+
+  const auto reasons = stale_reasons(lock, lock.image, {"linux/arm64"});
+
+  ASSERT_EQ(reasons.size(), 1U);
+  EXPECT_TRUE(reasons.at(0).starts_with("platforms: linux/arm64 was pinned from sha256:000"));
 }
 
 TEST(StaleReasons, DoNotCountIncompleteness) {

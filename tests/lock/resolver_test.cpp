@@ -180,6 +180,64 @@ TEST_F(ResolverTest, SaysWhichProfileFailedAndGoesOnWithTheOthers) {
   EXPECT_EQ(std::get<Lockfile>(results.at(1)).index->to_string(), digest_of(old_index));
 }
 
+TEST_F(ResolverTest, RefusesTwoBuildsForOnePlatform) {
+  http.on(url("manifests/1")).reply(200, make_index({child_json(arm), child_json(new_arm)}));
+
+  EXPECT_EQ(std::get<Error>(resolve()).id(), "registry.platform_ambiguous");
+}
+
+// A registry that has other tags than the wanted one.
+class FallbackTest : public ResolverTest {
+ protected:
+  FallbackTest() {
+    http.on(url("manifests/1")).reply(404);
+    http.on(url("tags/list?n=1000")).reply(200, R"({"tags":["25.9-py3","25.11-py3","25.12-cpu"]})");
+    http.on(url("manifests/25.11-py3")).reply(200, old_index);
+    request.fallback = {"25.*-py3"};
+  }
+};
+
+TEST_F(FallbackTest, IsTheNewestMatch) {
+  const Lockfile locked = lock();
+
+  EXPECT_EQ(locked.image, "reg.test/team/app:1");
+  EXPECT_EQ(locked.taken, "reg.test/team/app:25.11-py3");
+  EXPECT_EQ(locked.taken_because, "the registry does not have the wanted tag");
+  EXPECT_EQ(locked.index->to_string(), digest_of(old_index));
+}
+
+TEST_F(FallbackTest, ReplacesNoTagThatIsThere) {
+  point_tag_at(old_index);
+
+  EXPECT_EQ(lock().taken, "");
+  EXPECT_EQ(http.count(url("tags/list?n=1000")), 0);
+}
+
+TEST_F(FallbackTest, StaysUntilToldOtherwise) {
+  request.current = lock();
+  request.platforms.push_back("linux/amd64");
+  EXPECT_EQ(lock().taken, "reg.test/team/app:25.11-py3");
+
+  point_tag_at(old_index);
+  request.update = true;
+  EXPECT_EQ(lock().taken, "");
+}
+
+TEST_F(FallbackTest, IsNoneWhereNothingMatchesOrNothingIsGone) {
+  request.fallback = {"24.*"};
+  EXPECT_EQ(std::get<Error>(resolve()).id(), "registry.not_found");
+
+  request.fallback = {"25.*-py3"};
+  http.on(url("manifests/1")).reply(403);
+  EXPECT_EQ(std::get<Error>(resolve()).id(), "registry.denied");
+}
+
+TEST(NewestMatch, GoesByVersion) {
+  EXPECT_EQ(newest_match({"25.9", "25.11", "25.10"}, {"25.*"}), "25.11");
+  EXPECT_EQ(newest_match({"1", "2"}, {"3*"}), std::nullopt);
+  EXPECT_EQ(newest_match({"a-1", "b-2"}, {"a-*", "b-*"}), "b-2");
+}
+
 TEST(Expand, WritesTheWholeReference) {
   EXPECT_EQ(expand("ubuntu"), "docker.io/library/ubuntu:latest");
   EXPECT_EQ(expand("unsloth/unsloth:dgxspark-latest"), "docker.io/unsloth/unsloth:dgxspark-latest");

@@ -20,7 +20,8 @@ std::string error_id(const auto& result) {
 }
 
 TagsResult list_tags(FakeHttp& http, const RegistryOptions& options = {}) {
-  return Registry{http, {}, options}.list_tags(Reference::parse("reg.test/app"));
+  const std::vector<Reference> references = {Reference::parse("reg.test/app")};
+  return Registry{http, {}, options}.list_tags(references).at(0);
 }
 
 TEST(Registry, KeepsTheOrderOfTheRequestsWhateverTheyMeet) {

@@ -4,12 +4,11 @@
 #include "base/json_value.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/profiles.hpp"
+#include "cli/lock_check.hpp"
+#include "cli/locked_profiles.hpp"
 #include "cli/registry.hpp"
 #include "lock/resolver.hpp"
-#include "lock/store.hpp"
 #include "oci/connect.hpp"
-#include "profile/store.hpp"
 #include "sys/files.hpp"
 
 #include <fmt/format.h>
@@ -19,115 +18,81 @@
 namespace sparkrun::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr auto options = std::to_array<Option>({
     {"PROFILE", "", Takes::values, "", "profiles to lock; all of the project when left out",
      Values::profile},
     {"--update", "", Takes::nothing, "", "move the pins to what the tags point at now"},
     {"--update-to", "", Takes::value, "DIGEST", "pin exactly this digest (one profile)"},
     {"--check", "", Takes::nothing, "", "change nothing and ask nobody; exit 3 if a lock is stale"},
+    {"--remote", "", Takes::nothing, "",
+     "with --check: ask also whether the registries still have what is locked"},
     {"--dry-run", "", Takes::nothing, "", "print what would be written"},
     {"--cacert", "", Takes::value, "FILE", "PEM file of CAs that registries may be signed by, too",
      Values::file},
 });
 
-// A profile with its lockfile's place and what stands there.
-struct Target {
-  profile::Profile profile;
-  fs::path path;
-  std::optional<lock::StoredLock> stored;
-  fs::path adopted_as;  // where a built-in profile is copied to; empty: it is not
-};
-
 // Locking a built-in profile in a project brings the profile and its shipped lock into the project,
 // so that both are reviewed together. Here only where it will stand.
-void place_in_project(Target& target, const profile::Project& project) {
-  if (target.profile.origin != profile::Origin::built_in || !project.is_project) return;
-  target.adopted_as = project.root / "profiles" / (target.profile.name + ".toml");
-  target.path = project.root / "lockfiles" / (target.profile.name + ".lock");
+void place_in_project(LockTarget& target, const profile::Project& project) {
+  if (target.profile->origin != profile::Origin::built_in || !project.is_project) return;
+  target.adopted_as = project.root / "profiles" / (target.name + ".toml");
+  target.path = project.root / "lockfiles" / (target.name + ".lock");
   if (const auto text = sys::read_file(target.path)) {
     target.stored = lock::StoredLock{lock::Lockfile::parse(*text, target.path.string()),
                                      target.path.string(), ""};
   }
 }
 
-void adopt(const Target& target, Output& output) {
+void adopt(const LockTarget& target, Output& output) {
   if (target.adopted_as.empty()) return;
   sys::make_directories(target.adopted_as.parent_path(), 0755);
-  sys::write_file_atomically(
-      target.adopted_as, embedded_file("profiles/" + target.profile.name + ".toml").value_or(""));
+  sys::write_file_atomically(target.adopted_as,
+                             embedded_file("profiles/" + target.name + ".toml").value_or(""));
   if (target.stored) lock::write_lock(target.path, target.stored->lock);
-  output.note(fmt::format("copied the built-in profile `{}` to {}", target.profile.name,
+  output.note(fmt::format("copied the built-in profile `{}` to {}", target.name,
                           target.adopted_as.string()));
 }
 
-int check(const std::vector<Target>& targets, Output& output) {
-  ExitCode code = ExitCode::ok;
-  Json json = Json::array();
-  for (const Target& target : targets) {
-    const profile::Profile& profile = target.profile;
-    std::vector<std::string> reasons;
-    std::string state = "current";
-    if (!target.stored) {
-      state = "missing";
-      code = worse(code, ExitCode::invalid);
-    } else {
-      reasons =
-          lock::stale_reasons(target.stored->lock, lock::expand(profile.image), profile.platforms);
-      if (!reasons.empty())
-        state = "stale";
-      else if (!target.stored->lock.is_complete())
-        state = "incomplete";
-    }
-    if (state == "stale") code = worse(code, ExitCode::stale);
-    if (output.json) {
-      json.push_back({{"profile", profile.name},
-                      {"state", state},
-                      {"lock", target.path.string()},
-                      {"reasons", reasons}});
-      continue;
-    }
-    output.result(fmt::format("{}: {}\n", profile.name, state));
-    for (const std::string& reason : reasons) output.result(fmt::format("  - {}\n", reason));
-  }
-  if (output.json) output.result_json(json);
-  return static_cast<int>(code);
-}
-
 // What happened to one lockfile, in one word and with the digest that it holds.
-void report(const Target& target, const lock::Lockfile& lock, std::string_view action,
+void report(const LockTarget& target, const lock::Lockfile& lock, std::string_view action,
             Output& output, Json& json) {
-  const std::string digest =
-      lock.index ? lock.index->to_string() : lock.platforms.begin()->second.manifest.to_string();
+  const std::string digest = lock::locked_root(lock).to_string();
+  if (!lock.taken.empty()) {
+    output.warning(fmt::format("{}: {} is wanted, {} was taken: {}", target.name,
+                               printable(lock.image), printable(lock.taken), lock.taken_because));
+  }
   if (output.json) {
-    json.push_back({{"profile", target.profile.name},
+    json.push_back({{"profile", target.name},
                     {"action", action},
                     {"lock", target.path.string()},
                     {"image", lock.image},
+                    {"taken", lock.taken},
                     {"digest", digest},
                     {"kind", lock.index ? "index" : "manifest"}});
   } else {
-    output.result(fmt::format("{}: {} {} ({} {})\n", target.profile.name, action,
+    output.result(fmt::format("{}: {} {} ({} {})\n", target.name, action,
                               printable(target.path.string()), lock.index ? "index" : "manifest",
                               digest));
   }
 }
 
-std::vector<Target> find_targets(const Arguments& arguments, const profile::Project& project,
-                                 const profile::Store& store) {
-  std::vector<Target> targets;
-  for (const std::string& name : chosen_profiles(arguments, store, "lock", "to lock")) {
-    Target target{.profile = store.load(name), .path = {}, .stored = {}};
-    target.path = store.lock_path(target.profile).value();
-    target.stored = lock::find_lock(target.profile, target.path);
+LockTarget find_target(const std::string& name, const profile::Project& project,
+                       const profile::Store& store) {
+  LockTarget target{.name = name};
+  try {
+    target.profile = store.load(name);
+    target.path = store.lock_path(*target.profile).value();
+    target.stored = lock::find_lock(*target.profile, target.path);
     place_in_project(target, project);
-    targets.push_back(std::move(target));
+  } catch (const Error& error) {
+    target.error = error;
+    target.error->add_context(fmt::format("locking profile `{}`", name));
   }
-  return targets;
+  return target;
 }
 
-std::vector<lock::PinRequest> to_requests(const std::vector<Target>& targets,
+// Of those that can be locked, in their order.
+std::vector<lock::PinRequest> to_requests(const std::vector<LockTarget>& targets,
                                           const Arguments& arguments) {
   std::optional<Digest> update_to;
   if (const auto typed = arguments.value("--update-to")) update_to = Digest::parse(*typed);
@@ -135,54 +100,89 @@ std::vector<lock::PinRequest> to_requests(const std::vector<Target>& targets,
     throw Error{"usage.bad_value", "--update-to pins one profile; name it", {{"command", "lock"}}};
   }
   std::vector<lock::PinRequest> requests;
-  for (const Target& target : targets) {
+  for (const LockTarget& target : targets) {
+    if (target.error) continue;
     requests.push_back(
-        {.name = target.profile.name,
-         .image = target.profile.image,
-         .platforms = target.profile.platforms,
+        {.name = target.name,
+         .image = target.profile->image,
+         .platforms = target.profile->platforms,
          .current = target.stored ? std::optional{target.stored->lock} : std::nullopt,
          .update = arguments.has("--update"),
-         .update_to = update_to});
+         .update_to = update_to,
+         .fallback = target.profile->fallback});
   }
   return requests;
 }
 
-int run(const Arguments& arguments, Context& context) {
-  const profile::Project project =
-      profile::find_project(context.system.environment, context.directory);
-  const profile::Store store{project, context.system.environment};
-  apply_registry_options(arguments, context.settings);
-  const bool is_dry = arguments.has("--dry-run"), is_check = arguments.has("--check");
-  const std::vector<Target> targets = find_targets(arguments, project, store);
-  if (is_check) return check(targets, context.output);
-
-  const std::vector<lock::PinRequest> requests = to_requests(targets, arguments);
+// Writes one lock, or says what would be written.
+void settle(const LockTarget& target, const lock::PinResult& result, bool is_dry, Output& output,
+            Json& json) {
+  if (const auto* const error = std::get_if<Error>(&result)) throw Error{*error};
+  const auto& lock = std::get<lock::Lockfile>(result);
   if (!is_dry) {
-    for (const Target& target : targets) adopt(target, context.output);
+    const bool was_written = lock::write_lock(target.path, lock);
+    return report(target, lock, was_written ? "wrote" : "unchanged", output, json);
   }
+  const bool differs = sys::read_file(target.path) != lock.to_text();
+  report(target, lock, differs ? "would write" : "unchanged", output, json);
+  if (differs && !output.json) output.result(lock.to_text());
+}
+
+// What fails for one profile is said, and the others go on.
+ExitCode lock_all(std::vector<LockTarget>& targets, const std::vector<lock::PinRequest>& requests,
+                  bool is_dry, Context& context) {
   oci::Registry registry =
       oci::connect(context.system, context.settings, wait_notice(context.output));
   const std::vector<lock::PinResult> results = lock::resolve_pins(requests, registry);
+  size_t place = 0;
   ExitCode code = ExitCode::ok;
   Json json = Json::array();
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (const auto* error = std::get_if<Error>(&results[i])) {
-      context.output.error(*error);
-      code = worse(code, error->exit_code());
-      continue;
+  for (LockTarget& target : targets) {
+    if (!target.error) {
+      try {
+        settle(target, results.at(place++), is_dry, context.output, json);
+        continue;
+      } catch (const Error& error) {
+        target.error = error;
+      }
     }
-    const auto& lock = std::get<lock::Lockfile>(results[i]);
-    const bool differs = sys::read_file(targets[i].path) != lock.to_text();
-    if (is_dry) {
-      report(targets[i], lock, differs ? "would write" : "unchanged", context.output, json);
-      if (differs && !context.output.json) context.output.result(lock.to_text());
+    code = worse(code, target.error->exit_code());
+    if (context.output.json) {
+      json.push_back({{"profile", target.name},
+                      {"action", "failed"},
+                      {"lock", target.path.string()},
+                      {"error", to_json(*target.error)}});
     } else {
-      const bool was_written = lock::write_lock(targets[i].path, lock);
-      report(targets[i], lock, was_written ? "wrote" : "unchanged", context.output, json);
+      context.output.error(*target.error);
     }
   }
   if (context.output.json) context.output.result_json(json);
-  return static_cast<int>(code);
+  return code;
+}
+
+int run(const Arguments& arguments, Context& context) {
+  apply_registry_options(arguments, context.settings);
+  const profile::Project project =
+      profile::find_project(context.system.environment, context.directory);
+  const profile::Store store{project, context.system.environment};
+  std::vector<LockTarget> targets;
+  for (const std::string& name : chosen_profiles(arguments.values("PROFILE"), store, "lock")) {
+    targets.push_back(find_target(name, project, store));
+  }
+  if (arguments.has("--check")) {
+    return static_cast<int>(check_locks(targets, arguments.has("--remote"), context));
+  }
+  if (arguments.has("--remote")) {
+    throw Error{"usage.bad_value", "`--remote` is for `lock --check`", {{"command", "lock"}}};
+  }
+  const bool is_dry = arguments.has("--dry-run");
+  const std::vector<lock::PinRequest> requests = to_requests(targets, arguments);
+  if (!is_dry) {
+    for (const LockTarget& target : targets) {
+      if (!target.error) adopt(target, context.output);
+    }
+  }
+  return static_cast<int>(lock_all(targets, requests, is_dry, context));
 }
 
 }  // namespace
@@ -194,6 +194,8 @@ extern const Command lock_command{.name = "lock",
                                   .description =
                                       "Adds what is missing and never moves a pin whose image text "
                                       "is unchanged: `--update` does\n"
-                                      "that. A second run changes no byte."};
+                                      "that. A second run changes no byte. `--check` ends with 3 "
+                                      "for a stale lock; with `--remote`\n"
+                                      "also with 6 for a locked digest that has vanished."};
 
 }  // namespace sparkrun::cli

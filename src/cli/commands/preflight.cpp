@@ -9,6 +9,7 @@
 #include "run/check.hpp"
 #include "run/ensure_image.hpp"
 #include "run/prepare.hpp"
+#include "run/pull_failure.hpp"
 #include "sys/files.hpp"
 
 #include <fmt/format.h>
@@ -67,9 +68,13 @@ Checked check_image(const run::Request& request, const std::vector<std::string>&
       profile::find_project(context.system.environment, context.directory);
   run::Prepared prepared = run::prepare(request, project, context.system, context.settings, engine);
   for (const std::string& note : prepared.notes) context.output.note(note);
-  const run::EnsuredImage ensured = run::ensure_image(
-      prepared.plan.image, engine, context.settings.boolean("offline").value_or(false),
-      context.output.terminal().err_is_terminal && !context.output.quiet);
+  const bool is_offline = context.settings.boolean("offline").value_or(false);
+  const run::EnsuredImage ensured = run::with_pull_explained(
+      prepared.plan.image, {context.system, context.settings, request.notice}, [&] {
+        return run::ensure_image(
+            prepared.plan.image, engine, is_offline,
+            context.output.terminal().err_is_terminal && !context.output.quiet);
+      });
   prepared.plan.image.run_as = ensured.run_as;
   return {run::check(prepared, ensured.image, engine, context.system.clock, only), prepared.host};
 }

@@ -12,6 +12,7 @@
 #include "run/ensure_image.hpp"
 #include "run/launch.hpp"
 #include "run/prepare.hpp"
+#include "run/pull_failure.hpp"
 #include "run/recorder.hpp"
 #include "sys/files.hpp"
 
@@ -130,7 +131,9 @@ void print_plan(const run::Prepared& prepared, Output& output) {
                             {"config", image.config},
                             {"chain", image.chain},
                             {"platform", image.platform},
-                            {"pin", image.pin}}},
+                            {"pin", image.pin},
+                            {"taken", image.taken},
+                            {"taken_because", image.taken_because}}},
                           {"warnings", prepared.plan.warnings}});
 }
 
@@ -170,9 +173,11 @@ class RealRun {
     const bool is_checked = context_.settings.boolean("preflight").value_or(true);
     if (is_checked) show_if_blocked(run::check_before_pull(prepared), output);
     const bool is_offline = context_.settings.boolean("offline").value_or(false);
-    const run::EnsuredImage ensured =
-        run::ensure_image(prepared.plan.image, engine_, is_offline,
-                          output.terminal().err_is_terminal && !output.quiet);
+    const run::EnsuredImage ensured = run::with_pull_explained(
+        prepared.plan.image, {context_.system, context_.settings, request_.notice}, [&] {
+          return run::ensure_image(prepared.plan.image, engine_, is_offline,
+                                   output.terminal().err_is_terminal && !output.quiet);
+        });
     if (ensured.run_as != prepared.plan.image.run_as) {
       prepared.plan.image.run_as = ensured.run_as;
       if (Digest::is_valid(ensured.run_as)) prepared.plan.image.pin = "image-id";
