@@ -26,10 +26,10 @@ constexpr size_t streams_per_origin_max = 100;
 constexpr size_t in_flight_max = 128;
 constexpr size_t header_bytes_max = size_t{256} << 10;
 constexpr int poll_timeout_ms = 1000;
-constexpr long sink_buffer_bytes = 256L << 10;
 // A CA that every Linux has had since 2015 (ISRG Root X1), under the name that a hashed folder
 // gives it: `openssl x509 -hash`.
 constexpr std::string_view hashed_ca = "4042bcee.0";
+constexpr long sink_buffer_bytes = 256L << 10;
 
 HttpFault fault_of(CURLcode code) {
   switch (code) {

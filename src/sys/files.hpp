@@ -43,9 +43,8 @@ std::optional<std::string> read_file(const fs::path& path, size_t bytes_max = fi
 // is simply written to. Throws `file.unwritable`.
 void write_file_atomically(const fs::path& path, std::string_view content, mode_t mode = 0644);
 
-// A file that has no name until it is whole, so that a writer who is killed leaves nothing; where
-// the file system cannot do that, a temporary one beside its place. It appears, durably, with
-// `commit`. Everything throws `file.unwritable`.
+// A file that grows beside its place, where it can without a name, and appears there, whole and
+// durable, with `commit`. Without that nothing stays of it. Everything throws `file.unwritable`.
 class PendingFile {
  public:
   explicit PendingFile(fs::path target);
@@ -59,9 +58,10 @@ class PendingFile {
   void commit(mode_t mode);
 
  private:
-  fs::path target_;
   void give_name();
-  std::string path_;  // empty: none yet, or no longer
+
+  fs::path target_;
+  std::string path_;  // the temporary name; empty: none, or committed
   FileDescriptor fd_;
   long long written_ = 0;
 };

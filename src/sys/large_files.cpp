@@ -16,10 +16,10 @@
 namespace sparkrun::sys {
 namespace {
 
-constexpr int names_max = 100;
 constexpr size_t piece_bytes = size_t{1} << 20;
 // So much is handed to the disk at once, so that the last sync has little left to wait for.
 constexpr long long writeback_bytes = 16LL << 20;
+constexpr int names_max = 100;
 
 [[noreturn]] void fail(std::string_view id, std::string_view verb, const fs::path& path, int code) {
   throw Error{id,
@@ -29,6 +29,8 @@ constexpr long long writeback_bytes = 16LL << 20;
 
 }  // namespace
 
+// A file without a name goes with its writer, even one that is killed. Where the file system knows
+// none of these it has a name from the start.
 PendingFile::PendingFile(fs::path target) : target_(std::move(target)) {
   const fs::path folder = target_.has_parent_path() ? target_.parent_path() : ".";
   fd_ = FileDescriptor{open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600)};
@@ -61,16 +63,6 @@ void PendingFile::restart() {
   written_ = 0;
 }
 
-void PendingFile::commit(mode_t mode) {
-  if (fchmod(fd_.get(), mode) != 0 || fsync(fd_.get()) != 0) {
-    fail("file.unwritable", "write", target_, errno);
-  }
-  if (path_.empty()) give_name();
-  if (rename(path_.c_str(), target_.c_str()) != 0) fail("file.unwritable", "write", target_, errno);
-  path_.clear();
-  sync_folder(target_.has_parent_path() ? target_.parent_path() : ".");
-}
-
 // open(2), O_TMPFILE: a link to the descriptor's own entry in /proc.
 void PendingFile::give_name() {
   const std::string self = fmt::format("/proc/self/fd/{}", fd_.get());
@@ -83,6 +75,18 @@ void PendingFile::give_name() {
     if (errno != EEXIST) break;
   }
   fail("file.unwritable", "write", target_, errno);
+}
+
+void PendingFile::commit(mode_t mode) {
+  if (fchmod(fd_.get(), mode) != 0 || fsync(fd_.get()) != 0) {
+    fail("file.unwritable", "write", target_, errno);
+  }
+  if (path_.empty()) give_name();
+  if (rename(path_.c_str(), target_.c_str()) != 0) {
+    fail("file.unwritable", "write", target_, errno);
+  }
+  path_.clear();
+  sync_folder(target_.has_parent_path() ? target_.parent_path() : ".");
 }
 
 mode_t masked(mode_t mode) {

@@ -6,7 +6,7 @@
 #include "base/json_value.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/locked_profiles.hpp"
+#include "cli/profiles.hpp"
 #include "cli/progress.hpp"
 #include "cli/registry.hpp"
 #include "lock/resolver.hpp"
@@ -59,7 +59,8 @@ std::optional<std::vector<archive::LockedImage>> locked_images(const Arguments& 
   const profile::Store store{profile::find_project(context.system.environment, context.directory),
                              context.system.environment};
   std::vector<archive::LockedImage> locked;
-  for (const std::string& name : chosen_profiles(arguments.values("PROFILE"), store, "archive")) {
+  for (const std::string& name :
+       chosen_profiles(arguments, store, "archive", "whose images to archive")) {
     try {
       locked.push_back(locked_image(store, name));
     } catch (const Error& error) {

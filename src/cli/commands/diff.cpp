@@ -37,7 +37,9 @@ std::string side_text(const Arguments& arguments, std::string_view name) {
 }
 
 lock::Side locked_side(const std::string& name, Context& context) {
-  const lock::LockedProfile locked = locked_profiles({name}, "diff", context).at(0);
+  const profile::Store store{profile::find_project(context.system.environment, context.directory),
+                             context.system.environment};
+  const lock::LockedProfile locked = locked_profiles({name}, store).at(0);
   lock::Side side{
       .name = name,
       .reference =

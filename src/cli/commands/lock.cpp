@@ -5,7 +5,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/lock_check.hpp"
-#include "cli/locked_profiles.hpp"
+#include "cli/profiles.hpp"
 #include "cli/registry.hpp"
 #include "lock/resolver.hpp"
 #include "oci/connect.hpp"
@@ -166,7 +166,7 @@ int run(const Arguments& arguments, Context& context) {
       profile::find_project(context.system.environment, context.directory);
   const profile::Store store{project, context.system.environment};
   std::vector<LockTarget> targets;
-  for (const std::string& name : chosen_profiles(arguments.values("PROFILE"), store, "lock")) {
+  for (const std::string& name : chosen_profiles(arguments, store, "lock", "to lock")) {
     targets.push_back(find_target(name, project, store));
   }
   if (arguments.has("--check")) {

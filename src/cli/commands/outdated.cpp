@@ -4,6 +4,7 @@
 #include "cli/command.hpp"
 #include "cli/drift_text.hpp"
 #include "cli/locked_profiles.hpp"
+#include "cli/profiles.hpp"
 #include "cli/registry.hpp"
 #include "lock/drift.hpp"
 #include "oci/connect.hpp"
@@ -115,8 +116,10 @@ void complain(const lock::Drift& drift, Output& output) {
 
 int run(const Arguments& arguments, Context& context) {
   apply_registry_options(arguments, context.settings);
+  const profile::Store store{profile::find_project(context.system.environment, context.directory),
+                             context.system.environment};
   const std::vector<lock::LockedProfile> locks =
-      locked_profiles(arguments.values("PROFILE"), "outdated", context);
+      locked_profiles(chosen_profiles(arguments, store, "outdated", "to look at"), store);
   oci::Registry registry =
       oci::connect(context.system, context.settings, wait_notice(context.output));
   const TimePoint now = context.system.clock.now();
