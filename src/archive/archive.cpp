@@ -24,21 +24,18 @@ struct Wanted {
   std::unique_ptr<ImageTree> tree = nullptr;
 };
 
-Digest root_of(const lock::Lockfile& lock) {
-  return lock.index ? *lock.index : lock.platforms.begin()->second.manifest;
-}
-
 // Each image once: two profiles may lock the same one, for other platforms.
 std::vector<Wanted> group(const std::vector<LockedImage>& locked) {
   std::map<std::pair<std::string, Digest>, Wanted> images;
   for (const auto& [profile, lock] : locked) {
-    const Digest root = root_of(lock);
+    const Digest root = lock::locked_root(lock);
+    const std::string& reference = lock.taken.empty() ? lock.image : lock.taken;
     Wanted& image =
         images
-            .try_emplace({lock.image, root}, Wanted{.reference = oci::Reference::parse(lock.image),
-                                                    .root = root,
-                                                    .profiles = {},
-                                                    .platforms = {}})
+            .try_emplace({reference, root}, Wanted{.reference = oci::Reference::parse(reference),
+                                                   .root = root,
+                                                   .profiles = {},
+                                                   .platforms = {}})
             .first->second;
     image.profiles.push_back(profile);
     for (const auto& [platform, pin] : lock.platforms) {

@@ -18,12 +18,10 @@ std::string algorithm_of(const Digest& digest) {
   return std::string{split_once(digest.to_string(), ':').first};
 }
 
-// `HEX.XXXXXX`, under which sys::PendingFile writes.
+// `HEX.XXXXXX` and the like, under which sys::PendingFile may write.
 bool is_leftover(std::string_view name) {
-  constexpr size_t suffix = 7;
-  if (name.size() <= suffix || name[name.size() - suffix] != '.') return false;
-  const std::string_view hex = name.substr(0, name.size() - suffix);
-  return is_lower_hex(hex, 64) || is_lower_hex(hex, 128);
+  const auto [hex, suffix] = split_once(name, '.');
+  return !suffix.empty() && (is_lower_hex(hex, 64) || is_lower_hex(hex, 128));
 }
 
 }  // namespace

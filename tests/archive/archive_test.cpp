@@ -259,6 +259,12 @@ TEST_F(ArchiveTest, TwoProfilesOfOneImageAreOneEntry) {
   EXPECT_EQ(report.images[0].left_out, 0U);
 }
 
+TEST_F(ArchiveTest, AFallbackIsListedUnderItsOwnName) {
+  locked.lock.taken = "reg.test/app:0";
+
+  EXPECT_EQ(run().images.at(0).image.reference, "reg.test/app:0");
+}
+
 TEST_F(ArchiveTest, SaysHowManyChildrenOfTheIndexAreLeftOut) {
   const LockedImage sparse{"job", test::lock_of("reg.test/app:1", index, {amd})};
 
