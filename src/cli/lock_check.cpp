@@ -45,7 +45,9 @@ Checked check_offline(const LockTarget& target) {
 
 std::string state_of(const Error& problem) {
   if (problem.exit_code() == ExitCode::gone) return "gone";
-  return problem.exit_code() == ExitCode::invalid ? "contradicted" : "unknown";
+  const bool contradicts =
+      problem.id() == "lock.invalid" || problem.exit_code() == ExitCode::no_platform;
+  return contradicts ? "contradicted" : "unknown";
 }
 
 // Adds what the registries say of the locked digests.
@@ -62,8 +64,9 @@ void check_remote(const std::vector<LockTarget>& targets, std::vector<Checked>& 
   for (size_t i = 0; i < places.size(); ++i) {
     Checked& mine = checked[places[i]];
     for (const Error& problem : problems[i]) {
-      if (mine.code == ExitCode::ok) mine.state = state_of(problem);
-      mine.code = worse(mine.code, problem.exit_code());
+      const ExitCode code = worse(mine.code, problem.exit_code());
+      if (code != mine.code) mine.state = state_of(problem);
+      mine.code = code;
       mine.errors.push_back(problem);
     }
   }
@@ -94,7 +97,7 @@ ExitCode check_locks(const std::vector<LockTarget>& targets, bool is_remote, Con
   for (const LockTarget& target : targets) checked.push_back(check_offline(target));
   if (is_remote) {
     oci::Registry registry =
-        oci::connect(context.system, context.settings, wait_notice(context.output));
+        oci::connect(context.system, context.settings, registry_talk(context.output));
     check_remote(targets, checked, registry);
   }
   ExitCode code = ExitCode::ok;

@@ -9,9 +9,7 @@
 
 namespace sparkrun::cli {
 
-// The locks of these profiles. Throws one error for all that have none: `lock.missing`, naming
-// each.
-std::vector<lock::LockedProfile> locked_profiles(const std::vector<std::string>& names,
-                                                 const profile::Store& store);
+// The lock of a profile. Throws `lock.missing` where it has none, and what reading them throws.
+lock::LockedProfile locked_profile(const std::string& name, const profile::Store& store);
 
 }  // namespace sparkrun::cli

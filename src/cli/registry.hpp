@@ -11,7 +11,8 @@ namespace sparkrun::cli {
 // `--cacert` of the commands that may ask a registry.
 void apply_registry_options(const Arguments& arguments, config::Settings& settings);
 
-// Says when a registry makes us wait: on a terminal, or with --verbose. `output` outlives it.
-oci::Notice wait_notice(Output& output);
+// Says when a registry makes us wait (on a terminal, or with --verbose) and what it warns of.
+// `output` outlives it.
+oci::Talk registry_talk(Output& output);
 
 }  // namespace sparkrun::cli

@@ -72,6 +72,11 @@ std::pair<oci::Resolved, oci::Resolved> look_at_roots(const Side& before, const 
   return {look(before, first), look(after, second)};
 }
 
+const Error* lost_platform(const oci::ResolveResult& answer) {
+  const auto* const error = std::get_if<Error>(&answer);
+  return error != nullptr && error->exit_code() == ExitCode::no_platform ? error : nullptr;
+}
+
 PlatformDrift drift_of(const oci::ResolvedPlatform& before, const oci::ResolvedPlatform& after) {
   const oci::ImageDetails &was = *before.details, &is = *after.details;
   PlatformDrift drift{.platform = before.platform.to_string(),
@@ -108,8 +113,18 @@ Comparison compare_images(const Side& before, const Side& after, const std::stri
   }
   details.ask(registry);
 
+  const size_t count = platforms.size();
   Comparison comparison{.before = was.digest, .after = is.digest, .platforms = {}};
   for (size_t i = 0; i < platforms.size(); ++i) {
+    if (const auto* const lost = lost_platform(details.answer(2 * i + 1)); lost && count > 1) {
+      const auto& old_build = value_of(details.answer(2 * i), before).platforms.at(0);
+      comparison.platforms.push_back({.platform = old_build.platform.to_string(),
+                                      .drift = DriftClass::platform_lost,
+                                      .locked = old_build.digest,
+                                      .locked_created = old_build.details->image.created,
+                                      .error = *lost});
+      continue;
+    }
     const auto& old_build = value_of(details.answer(2 * i), before).platforms.at(0);
     const auto& new_build = value_of(details.answer(2 * i + 1), after).platforms.at(0);
     PlatformDrift drift = drift_of(old_build, new_build);

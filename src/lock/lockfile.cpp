@@ -5,6 +5,8 @@
 #include "base/suggest.hpp"
 #include "base/text.hpp"
 #include "base/toml.hpp"
+#include "oci/platform.hpp"
+#include "oci/reference.hpp"
 
 #include <fmt/format.h>
 
@@ -35,11 +37,11 @@ class Reader {
     for (const auto& [key, node] : root.entries) {
       if (key == "version") continue;
       if (key == "image")
-        lock.image = text(key, node);
+        lock.image = reference(key, node);
       else if (key == "index")
         lock.index = digest(key, node);
       else if (key == "taken")
-        lock.taken = text(key, node);
+        lock.taken = reference(key, node);
       else if (key == "taken_because")
         lock.taken_because = text(key, node);
       else if (key == "platform")
@@ -93,6 +95,16 @@ class Reader {
     return {};
   }
 
+  std::string reference(const std::string& key, const TomlNode& node) {
+    const std::string value = text(key, node);
+    try {
+      if (!value.empty()) static_cast<void>(oci::Reference::parse(value));
+    } catch (const Error& error) {
+      report(node, fmt::format("`{}`: {}", key, error.what()));
+    }
+    return value;
+  }
+
   std::optional<Digest> digest(const std::string& key, const TomlNode& node) {
     const std::string value = text(key, node);
     if (Digest::is_valid(value)) return Digest::parse(value);
@@ -106,6 +118,11 @@ class Reader {
     std::map<std::string, PlatformPin> result;
     if (table.kind != TomlNode::Kind::table) report(table, "`platform` must be a table");
     for (const auto& [name, node] : table.entries) {
+      try {
+        static_cast<void>(oci::Platform::parse(name));
+      } catch (const Error& error) {
+        report(node, error.what());
+      }
       if (std::optional<PlatformPin> pin = platform(node)) result.emplace(name, std::move(*pin));
     }
     return result;
@@ -243,6 +260,11 @@ std::vector<std::string> stale_reasons(const Lockfile& lock, const std::string& 
   if (lock.image != image) {
     reasons.push_back(
         fmt::format("image: the profile says {}, the lock was made for {}", image, lock.image));
+  }
+  const auto pinned = oci::Reference::parse(image).digest();
+  if (pinned && pinned != locked_root(lock)) {
+    reasons.push_back(fmt::format("image: the profile names {}, the lock pins {}",
+                                  pinned->to_string(), locked_root(lock).to_string()));
   }
   for (const std::string& platform : platforms) {
     if (!lock.platforms.contains(platform)) {

@@ -53,7 +53,7 @@ Proxies read_proxies(const sys::Environment& environment) {
 
 }  // namespace
 
-Registry connect(sys::System& system, const config::Settings& settings, Notice notice) {
+Registry connect(sys::System& system, const config::Settings& settings, Talk talk) {
   const Timeouts timeouts{.connect = settings.seconds("connect_timeout"),
                           .first_byte = settings.seconds("first_byte_timeout"),
                           .request = settings.seconds("request_timeout"),
@@ -65,7 +65,8 @@ Registry connect(sys::System& system, const config::Settings& settings, Notice n
                    .offline = settings.boolean("offline").value_or(false),
                    .timeouts = timeouts,
                    .proxies = read_proxies(system.environment),
-                   .notice = std::move(notice)},
+                   .notice = std::move(talk.notice),
+                   .warning = std::move(talk.warning)},
                   read_certificates(system.environment, settings)};
 }
 

@@ -31,7 +31,8 @@ struct RegistryOptions {
   bool offline = false;
   Timeouts timeouts;
   Proxies proxies;
-  std::function<void(const std::string&)> notice;  // told of waits, while they begin
+  std::function<void(const std::string&)> notice;   // told of waits, while they begin
+  std::function<void(const std::string&)> warning;  // told what results warn of, each once
 };
 
 }  // namespace sparkrun::oci

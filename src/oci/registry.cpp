@@ -127,7 +127,19 @@ std::vector<ResolveResult> Registry::resolve(std::span<const ResolveRequest> req
   for (const ResolveRequest& request : requests) {
     results.push_back(resolutions.at(request)->result());
   }
+  warn(results);
   return results;
+}
+
+void Registry::warn(const std::vector<ResolveResult>& results) {
+  if (!client_.options.warning) return;
+  for (const ResolveResult& result : results) {
+    const auto* const resolved = std::get_if<Resolved>(&result);
+    if (resolved == nullptr) continue;
+    for (const std::string& warning : resolved->warnings) {
+      if (warned_.insert(warning).second) client_.options.warning(warning);
+    }
+  }
 }
 
 std::vector<TagsResult> Registry::list_tags(std::span<const Reference> references) {

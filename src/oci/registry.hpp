@@ -5,6 +5,7 @@
 #include "oci/session.hpp"
 #include "sys/http.hpp"
 
+#include <set>
 #include <span>
 #include <string>
 #include <variant>
@@ -37,8 +38,11 @@ class Registry {
   void drive(std::span<sys::HttpConversation* const> conversations) { http_.run(conversations); }
 
  private:
+  void warn(const std::vector<ResolveResult>& results);
+
   sys::Http& http_;
   Client client_;
+  std::set<std::string> warned_;
 };
 
 }  // namespace sparkrun::oci

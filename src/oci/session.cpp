@@ -356,7 +356,6 @@ sys::HttpStep RepositoryConversation::on_token(const sys::HttpResponse& response
 // From here on the others can go, with the same token.
 sys::HttpStep RepositoryConversation::go_on_with(std::string authorization, Access::Login login) {
   access().authorization = std::move(authorization);
-  access().is_proven = false;
   access().failure.reset();
   access().login = login;
   settle();

@@ -155,7 +155,7 @@ class Chooser {
       throw Error{"registry.offline",
                   fmt::format("{} has no pin yet, and --offline forbids to ask for one", label())};
     }
-    oci::Registry registry = oci::connect(system_, settings_, question_.notice);
+    oci::Registry registry = oci::connect(system_, settings_, question_.talk);
     const auto results = lock::resolve_pins({{.name = question_.profile.name,
                                               .image = question_.profile.image,
                                               .platforms = platforms(),

@@ -21,7 +21,7 @@ struct PinQuestion {
   LockedMode locked;
   bool latest = false;
   bool may_remember = true;
-  oci::Notice notice;
+  oci::Talk talk;
 };
 
 struct PinChoice {

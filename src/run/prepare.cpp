@@ -124,7 +124,7 @@ Prepared prepare(const Request& request, const profile::Project& project, sys::S
                                     .locked = locked_mode(request, settings, system.environment),
                                     .latest = request.latest,
                                     .may_remember = !request.is_dry_run,
-                                    .notice = request.notice},
+                                    .talk = request.talk},
                                    system, settings);
   prepared.lock = pin.lock;
   prepared.notes = pin.notes;

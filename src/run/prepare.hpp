@@ -27,7 +27,7 @@ struct Request {
   bool latest = false;             // resolve the tag anew
   std::vector<std::string> allow;  // trust names
   bool is_dry_run = false;         // nothing is created or remembered; missing trust is a warning
-  oci::Notice notice;              // told when a registry makes us wait
+  oci::Talk talk;                  // told when a registry makes us wait
 };
 
 // The result of the first phase: everything that is known before the engine's store is touched.

@@ -13,7 +13,7 @@ namespace sparkrun::run {
 struct Witness {
   sys::System& system;
   const config::Settings& settings;
-  oci::Notice notice;
+  oci::Talk talk;
 };
 
 // `registry.locked_gone` where the registry says that it no longer has the pinned digest; else

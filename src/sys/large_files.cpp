@@ -33,7 +33,9 @@ constexpr int names_max = 100;
 // none of these it has a name from the start.
 PendingFile::PendingFile(fs::path target) : target_(std::move(target)) {
   const fs::path folder = target_.has_parent_path() ? target_.parent_path() : ".";
-  fd_ = FileDescriptor{open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600)};
+  if (path_exists("/proc/self/fd")) {
+    fd_ = FileDescriptor{open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600)};
+  }
   if (fd_.is_open()) return;
   path_ = target_.string() + ".XXXXXX";
   fd_ = FileDescriptor{mkostemp(path_.data(), O_CLOEXEC)};

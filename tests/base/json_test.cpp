@@ -92,5 +92,18 @@ TEST(IntegerOr, FallsBackWhenTheNumberDoesNotFit) {
   EXPECT_EQ(integer_or(*json, "all", 3), 3);
 }
 
+// Each member costs a look at those before it: 20,000 took ten seconds.
+TEST(Json, HasNoObjectOfEndlesslyManyMembers) {
+  const auto object = [](size_t count) {
+    std::string text = "{";
+    for (size_t i = 0; i < count; ++i) text += (i == 0 ? "\"" : ",\"") + std::to_string(i) + "\":1";
+    return text + "}";
+  };
+
+  EXPECT_TRUE(parse_json(object(json_keys_max)));
+  EXPECT_FALSE(parse_json(object(json_keys_max + 1)));
+  EXPECT_FALSE(parse_json(object(200'000)));
+}
+
 }  // namespace
 }  // namespace sparkrun

@@ -164,6 +164,23 @@ TEST_F(DriftTest, IsAGoneTag) {
   EXPECT_EQ(find().exit_code(), ExitCode::gone);
 }
 
+// The index says for which platform a build is; its config may say another one.
+TEST_F(DriftTest, GoesByThePlatformsOfTheIndex) {
+  const std::string mislabelled =
+      make_index({test::child_json(other.manifest, oci::media_type::oci_manifest, amd.platform),
+                  child_json(arm)});
+  point_tag_at(mislabelled);
+
+  EXPECT_EQ(find().drift(), DriftClass::config_only);
+}
+
+TEST_F(DriftTest, IsUnknownWhereTheTokenServerHasNothing) {
+  http.on(tag_url).reply(401, "", test::bearer_challenge("https://auth.test/token"));
+  http.on("https://auth.test/token?scope=repository%3Aapp%3Apull&service=reg").reply(404);
+
+  EXPECT_EQ(find().drift(), DriftClass::unknown);
+}
+
 TEST_F(DriftTest, IsUnknownWhereTheRegistryDoesNotSay) {
   for (const int status : {401, 403, 429, 500}) {
     http.on(tag_url).reply(status);

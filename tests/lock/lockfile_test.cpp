@@ -130,13 +130,19 @@ PlatformPin random_pin(std::mt19937& random) {
 }
 
 Lockfile random_lock(std::mt19937& random) {
-  Lockfile lock{.image = random_text(random)};
+  const auto name = [&] { return fmt::format("reg.test:5000/a/b:{}", random()); };
+  const auto platform = [&] { return fmt::format("linux/cpu{}", random()); };
+  Lockfile lock{.image = name()};
+  if (random() % 4 == 0) {
+    lock.taken = name();
+    lock.taken_because = random_text(random);
+  }
   for (auto left = random() % 3; left > 0; --left) lock.comment += fmt::format("# {}\n", random());
-  lock.platforms.emplace(random_text(random), random_pin(random));
+  lock.platforms.emplace(platform(), random_pin(random));
   if (random() % 4 != 0) {
     lock.index = random_digest(random);
     for (auto left = random() % 3; left > 0; --left)
-      lock.platforms.emplace(random_text(random), random_pin(random));
+      lock.platforms.emplace(platform(), random_pin(random));
     if (random() % 5 == 0) lock.platforms.clear();
   }
   return lock;
@@ -277,6 +283,16 @@ TEST(StaleReasons, NameAPlatformThatIsPinnedFromAnotherIndex) {
 
   ASSERT_EQ(reasons.size(), 1U);
   EXPECT_TRUE(reasons.at(0).starts_with("platforms: linux/arm64 was pinned from sha256:000"));
+}
+
+TEST(StaleReasons, NameADigestOfTheProfileThatIsNotTheLocks) {
+  Lockfile lock = Lockfile::parse(canonical(), "p.lock");
+  lock.image = "docker.io/library/a@" + digest_text('7');
+
+  const auto reasons = stale_reasons(lock, lock.image, {"linux/arm64"});
+
+  ASSERT_EQ(reasons.size(), 1U);
+  EXPECT_TRUE(reasons.at(0).starts_with("image: the profile names sha256:777"));
 }
 
 TEST(StaleReasons, DoNotCountIncompleteness) {

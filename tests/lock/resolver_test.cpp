@@ -180,6 +180,18 @@ TEST_F(ResolverTest, SaysWhichProfileFailedAndGoesOnWithTheOthers) {
   EXPECT_EQ(std::get<Lockfile>(results.at(1)).index->to_string(), digest_of(old_index));
 }
 
+TEST_F(ResolverTest, PinsEachVariantToItsOwnBuild) {
+  const FakeImage v3 = make_image("linux/amd64/v3", "V=3");
+  serve_image(http, std::string{repository}, v3);
+  point_tag_at(make_index({child_json(amd), child_json(v3)}));
+  request.platforms = {"linux/amd64", "linux/amd64/v3"};
+
+  const Lockfile locked = lock();
+
+  EXPECT_EQ(locked.platforms.at("linux/amd64").manifest.to_string(), digest_of(amd.manifest));
+  EXPECT_EQ(locked.platforms.at("linux/amd64/v3").manifest.to_string(), digest_of(v3.manifest));
+}
+
 TEST_F(ResolverTest, RefusesTwoBuildsForOnePlatform) {
   http.on(url("manifests/1")).reply(200, make_index({child_json(arm), child_json(new_arm)}));
 

@@ -153,5 +153,17 @@ TEST(Registry, LogsInToListTags) {
   EXPECT_EQ(std::get<std::vector<std::string>>(list_tags(http)), std::vector<std::string>{"1"});
 }
 
+// A page that a redirect led to names its own next page: no token may follow there.
+TEST(Registry, SendsNoTokenToAPageOnAnotherOrigin) {
+  FakeHttp http;
+  const std::string first = "https://reg.test/v2/app/tags/list?n=1000";
+  http.on(first).reply(307, "", {{"Location", "https://evil.test/list"}});
+  http.on("https://evil.test/list")
+      .reply(200, R"({"tags":["1"]})", {{"Link", "<https://evil.test/next>; rel=\"next\""}});
+
+  EXPECT_EQ(error_id(list_tags(http)), "registry.failed");
+  EXPECT_EQ(http.count("https://evil.test/next"), 0);
+}
+
 }  // namespace
 }  // namespace sparkrun::oci

@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace sparkrun::oci {
 namespace {
 
@@ -303,6 +305,7 @@ TEST(Session, FailsWhenTheTokenEndpointFails) {
   };
 
   EXPECT_EQ(outcome(500, ""), "registry.failed");
+  EXPECT_EQ(outcome(404, ""), "registry.failed");
   EXPECT_EQ(outcome(429, ""), "registry.rate_limited");
   EXPECT_EQ(outcome(200, ""), "registry.failed");
   EXPECT_EQ(outcome(200, "{}"), "registry.failed");
@@ -612,6 +615,83 @@ TEST(Session, AsksMirrorsForDockerHubOnly) {
   static_cast<void>(resolve(http, {}, {.hub_mirrors = {"https://mirror.test"}}));
 
   EXPECT_EQ(http.urls(), std::vector<std::string>{tag_url});
+}
+
+std::vector<ResolveRequest> of_repositories(const std::vector<std::string>& names) {
+  std::vector<ResolveRequest> requests;
+  for (const std::string& name : names) {
+    requests.push_back({.reference = Reference::parse("reg.test/" + name + ":1")});
+  }
+  return requests;
+}
+
+TEST(Session, TriesAHostThatCannotBeReachedForOneRepositoryOnly) {
+  FakeHttp http;
+
+  for (const auto& result : Registry(http, {}, {}).resolve(of_repositories({"a", "b", "c"}))) {
+    EXPECT_EQ(error_id(result), "registry.unreachable");
+  }
+  EXPECT_EQ(http.requests().size(), 3U);  // the tries of the first one
+}
+
+TEST(Session, TakesASlowTagForOneSlowTag) {
+  FakeHttp http;
+  http.on(tag_url).fail(sys::HttpFault::timeout, "silent").was_sent();
+  http.on(other_tag_url).reply(200, index_json);
+  const std::vector<ResolveRequest> requests = {
+      {.reference = Reference::parse("reg.test/team/app:1")},
+      {.reference = Reference::parse("reg.test/team/app:2")}};
+
+  const auto results = Registry{http, {}, {}}.resolve(requests);
+
+  EXPECT_EQ(error_id(results.at(0)), "registry.timeout");
+  EXPECT_EQ(error_id(results.at(1)), "none");
+}
+
+TEST(Session, SendsALoginThatWasRefusedOnce) {
+  FakeHttp http;
+  for (const std::string name : {"a", "b"}) {
+    const std::string url = "https://reg.test/v2/" + name + "/manifests/1";
+    const std::string token =
+        "https://auth.test/token?scope=repository%3A" + name + "%3Apull&service=reg";
+    http.on(url).reply(401, "", test::bearer_challenge("https://auth.test/token"));
+    http.on(url).with("Authorization", "Bearer t0k").reply(200, index_json);
+    http.on(token).reply(200, R"({"token":"t0k"})");
+    http.on(token).with("Authorization", stored_login).reply(401);
+  }
+  Registry registry{http, password(), {}};
+
+  for (const std::string name : {"a", "b"}) {
+    const auto requests = of_repositories({name});
+    EXPECT_EQ(std::get<Resolved>(registry.resolve(requests).at(0)).warnings.size(), 1U);
+  }
+  EXPECT_EQ(std::ranges::count_if(http.requests(),
+                                  [](const sys::HttpRequest& request) {
+                                    return std::ranges::find(request.headers,
+                                                             std::pair<std::string, std::string>{
+                                                                 "Authorization", stored_login}) !=
+                                           request.headers.end();
+                                  }),
+            1);
+}
+
+TEST(Session, ReadsTheBundleOfAllCasWhereTheFolderDoesNotKnowOne) {
+  FakeHttp http;
+  http.on(tag_url).fail(sys::HttpFault::untrusted).reply(200, index_json);
+
+  EXPECT_EQ(error_id(resolve(http)), "none");
+  EXPECT_FALSE(http.requests().at(0).tls.reads_bundle);
+  EXPECT_TRUE(http.requests().at(1).tls.reads_bundle);
+}
+
+TEST(Session, DoesNotGoOnWithoutTlsWhereACertificateIsNotBelieved) {
+  FakeHttp http;
+  http.on("https" + local_path).fail(sys::HttpFault::untrusted);
+
+  const auto result = resolve(http, {}, {}, "127.0.0.1:5000/app:1", named_ca());
+
+  EXPECT_EQ(error_id(result), "registry.tls");
+  EXPECT_EQ(http.count("http" + local_path), 0);
 }
 
 }  // namespace

@@ -54,6 +54,11 @@ class FakeHttp final : public sys::Http {
       replies_.back().peer_address = address;
       return *this;
     }
+    // The server was reached, though it gave no answer.
+    Rule& was_sent() {
+      replies_.back().was_sent = true;
+      return *this;
+    }
     Rule& after(std::chrono::milliseconds time) {
       replies_.back().elapsed = time;
       return *this;

@@ -122,7 +122,7 @@ void say_totals(const archive::Report& report, Output& output) {
 archive::Report make(const std::vector<archive::LockedImage>& locked, const fs::path& folder,
                      Context& context) {
   oci::Registry registry =
-      oci::connect(context.system, context.settings, wait_notice(context.output));
+      oci::connect(context.system, context.settings, registry_talk(context.output));
   ProgressLine line{context.output, context.system.clock};
   return archive::archive(locked, folder, registry, watch_on(line, context.output));
 }

@@ -39,7 +39,7 @@ std::string side_text(const Arguments& arguments, std::string_view name) {
 lock::Side locked_side(const std::string& name, Context& context) {
   const profile::Store store{profile::find_project(context.system.environment, context.directory),
                              context.system.environment};
-  const lock::LockedProfile locked = locked_profiles({name}, store).at(0);
+  const lock::LockedProfile locked = locked_profile(name, store);
   lock::Side side{
       .name = name,
       .reference =
@@ -88,8 +88,10 @@ void show(const lock::Comparison& comparison, const std::pair<lock::Side, lock::
   for (const lock::PlatformDrift& platform : comparison.platforms) {
     context.output.result(
         side_line("---", sides.first, platform.locked, created_text(platform.locked_created, now)));
-    context.output.result(side_line("+++", sides.second, platform.now.value_or(platform.locked),
-                                    created_text(platform.now_created, now)));
+    if (platform.now) {
+      context.output.result(
+          side_line("+++", sides.second, *platform.now, created_text(platform.now_created, now)));
+    }
     context.output.result(
         fmt::format("{}: {}\n", platform.platform, lock::to_string(platform.drift)));
     if (platform.difference) context.output.result(difference_text(*platform.difference, "  "));
@@ -117,7 +119,7 @@ int run(const Arguments& arguments, Context& context) {
   if (!platform.empty()) static_cast<void>(oci::Platform::parse(platform));
   const auto sides = sides_of(arguments, context);
   oci::Registry registry =
-      oci::connect(context.system, context.settings, wait_notice(context.output));
+      oci::connect(context.system, context.settings, registry_talk(context.output));
   const lock::Comparison comparison =
       lock::compare_images(sides.first, sides.second, platform, registry);
   if (context.output.json)

@@ -132,7 +132,7 @@ void settle(const LockTarget& target, const lock::PinResult& result, bool is_dry
 ExitCode lock_all(std::vector<LockTarget>& targets, const std::vector<lock::PinRequest>& requests,
                   bool is_dry, Context& context) {
   oci::Registry registry =
-      oci::connect(context.system, context.settings, wait_notice(context.output));
+      oci::connect(context.system, context.settings, registry_talk(context.output));
   const std::vector<lock::PinResult> results = lock::resolve_pins(requests, registry);
   size_t place = 0;
   ExitCode code = ExitCode::ok;

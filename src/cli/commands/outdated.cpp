@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <utility>
 
 namespace sparkrun::cli {
 namespace {
@@ -78,8 +79,9 @@ void remark_on_age(const lock::Drift& drift, TimePoint now, Output& output) {
   const std::string created = drift.platforms.empty() ? "" : drift.platforms.front().locked_created;
   const auto time = parse_rfc3339(created);
   const bool is_old = time && now - *time > old;
-  const std::string tag = oci::Reference::parse(drift.reference).tag().value_or("latest");
-  const bool is_latest = tag.find("latest") != std::string::npos;
+  const oci::Reference reference = oci::Reference::parse(drift.reference);
+  const std::string tag = reference.tag().value_or("latest");
+  const bool is_latest = !reference.digest() && tag.find("latest") != std::string::npos;
   const std::string age = created_text(created, now);
   if (is_latest) {
     output.note(fmt::format("{}: `{}` has not moved since it was locked{}{}", drift.name, tag,
@@ -118,10 +120,17 @@ int run(const Arguments& arguments, Context& context) {
   apply_registry_options(arguments, context.settings);
   const profile::Store store{profile::find_project(context.system.environment, context.directory),
                              context.system.environment};
-  const std::vector<lock::LockedProfile> locks =
-      locked_profiles(chosen_profiles(arguments, store, "outdated", "to look at"), store);
+  std::vector<lock::LockedProfile> locks;
+  std::vector<std::pair<std::string, Error>> unlocked;
+  for (const std::string& name : chosen_profiles(arguments, store, "outdated", "to look at")) {
+    try {
+      locks.push_back(locked_profile(name, store));
+    } catch (const Error& error) {
+      unlocked.emplace_back(name, error);
+    }
+  }
   oci::Registry registry =
-      oci::connect(context.system, context.settings, wait_notice(context.output));
+      oci::connect(context.system, context.settings, registry_talk(context.output));
   const TimePoint now = context.system.clock.now();
   ExitCode code = ExitCode::ok;
   Json json = Json::array();
@@ -133,6 +142,13 @@ int run(const Arguments& arguments, Context& context) {
     }
     show(drift, now, context.output);
     complain(drift, context.output);
+  }
+  for (const auto& [name, error] : unlocked) {
+    code = worse(code, error.exit_code());
+    if (context.output.json)
+      json.push_back({{"profile", name}, {"class", "unknown"}, {"error", to_json(error)}});
+    else
+      context.output.error(error);
   }
   if (context.output.json) context.output.result_json(json);
   return static_cast<int>(code);

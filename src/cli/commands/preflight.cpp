@@ -70,7 +70,7 @@ Checked check_image(const run::Request& request, const std::vector<std::string>&
   for (const std::string& note : prepared.notes) context.output.note(note);
   const bool is_offline = context.settings.boolean("offline").value_or(false);
   const run::EnsuredImage ensured = run::with_pull_explained(
-      prepared.plan.image, {context.system, context.settings, request.notice}, [&] {
+      prepared.plan.image, {context.system, context.settings, request.talk}, [&] {
         return run::ensure_image(
             prepared.plan.image, engine, is_offline,
             context.output.terminal().err_is_terminal && !context.output.quiet);
@@ -89,7 +89,7 @@ int run(const Arguments& arguments, Context& context) {
                               ? check_host(only, context, *engine)
                               : check_image({.target = target,
                                              .allow = arguments.values("--allow"),
-                                             .notice = wait_notice(context.output)},
+                                             .talk = registry_talk(context.output)},
                                             only, context, *engine);
   const Json json = preflight::to_json(checked.report, checked.host);
   if (const auto file = arguments.value("--report"))

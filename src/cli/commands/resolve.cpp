@@ -118,7 +118,7 @@ Json answer_json(const Answer& answer) {
 }
 
 // What is said of an answer beside the answer.
-void talk(const Answer& answer, Output& output) {
+void remark(const Answer& answer, Output& output) {
   const auto& resolved = std::get<oci::Resolved>(answer.result);
   for (const std::string& warning : resolved.warnings) output.warning(warning);
   if (const auto& tag = resolved.tag) {
@@ -159,14 +159,15 @@ int run(const Arguments& arguments, Context& context) {
   if (const auto typed = arguments.value("--platform")) platform = oci::Platform::parse(*typed);
   const std::vector<std::string> references = read_references(arguments, context);
   apply_registry_options(arguments, context.settings);
-  oci::Registry registry =
-      oci::connect(context.system, context.settings, wait_notice(context.output));
+  oci::Talk talk = registry_talk(context.output);
+  talk.warning = nullptr;  // they are part of the answers
+  oci::Registry registry = oci::connect(context.system, context.settings, std::move(talk));
   ExitCode code = ExitCode::ok;
   Json json = Json::array();
   for (const Answer& answer : resolve_all(references, platform, registry)) {
     const auto* const error = std::get_if<Error>(&answer.result);
     if (error == nullptr)
-      talk(answer, context.output);
+      remark(answer, context.output);
     else
       code = worse(code, error->exit_code());
     if (context.output.json)

@@ -174,7 +174,7 @@ class RealRun {
     if (is_checked) show_if_blocked(run::check_before_pull(prepared), output);
     const bool is_offline = context_.settings.boolean("offline").value_or(false);
     const run::EnsuredImage ensured = run::with_pull_explained(
-        prepared.plan.image, {context_.system, context_.settings, request_.notice}, [&] {
+        prepared.plan.image, {context_.system, context_.settings, request_.talk}, [&] {
           return run::ensure_image(prepared.plan.image, engine_, is_offline,
                                    output.terminal().err_is_terminal && !output.quiet);
         });
@@ -224,7 +224,7 @@ void or_warn(const std::function<void()>& write_status, Output& output) {
 int run(const Arguments& arguments, Context& context) {
   apply_settings(arguments, context.settings);
   run::Request request = to_request(arguments);
-  request.notice = wait_notice(context.output);
+  request.talk = registry_talk(context.output);
   const auto engine = engine::open(context.settings.text("engine"), context.system);
   if (request.is_dry_run) return dry_run(request, context, *engine);
   const run::Closing closing = RealRun{request, context, *engine}.execute();
