@@ -274,6 +274,12 @@ std::string fill(std::string_view text, const Error::Details& details) {
   return filled.append(text);
 }
 
+// Messages quote what was typed or sent, which may be a megabyte.
+std::string bounded(const std::string& text) {
+  constexpr size_t length_max = 4000;
+  return text.size() <= length_max ? text : text.substr(0, length_max) + "...";
+}
+
 }  // namespace
 
 std::span<const ExitCodeMeaning> exit_code_meanings() { return code_meanings; }
@@ -291,10 +297,11 @@ const ErrorKind* find_error_kind(std::string_view id) {
 
 Error::Error(std::string_view id, const std::string& message, Details details,
              std::vector<std::string> problems)
-    : std::runtime_error(message),
+    : std::runtime_error(bounded(message)),
       kind_(find_error_kind(id)),
       details_(std::move(details)),
       problems_(std::move(problems)) {
+  for (auto& [name, value] : details_) value = bounded(value);
   if (kind_ == nullptr) {
     kind_ = find_error_kind("bug");
     details_["unknown_id"] = id;

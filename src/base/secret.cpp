@@ -54,7 +54,9 @@ size_t run_length(std::string_view text, Predicate predicate) {
 size_t token_length(std::string_view text) {
   for (const TokenShape& shape : token_shapes) {
     if (!text.starts_with(shape.prefix)) continue;
-    const std::string_view rest = text.substr(shape.prefix.size());
+    // No token is longer, and a text of nothing but prefixes must not be read again for each.
+    constexpr size_t length_max = 512;
+    const std::string_view rest = text.substr(shape.prefix.size(), length_max);
     const std::string_view body =
         rest.substr(0, run_length(rest, [&](char c) {
                       return is_alphanumeric(c) || shape.marks.find(c) != std::string_view::npos;

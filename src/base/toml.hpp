@@ -19,9 +19,9 @@ struct TomlNode {
   long long integer = 0;
   double real = 0;
   bool boolean = false;
-  std::vector<TomlNode> items;                            // of an array
-  std::vector<std::pair<std::string, TomlNode>> entries;  // of a table, in the order of the file
-  int line = 0;                                           // 1-based
+  std::vector<TomlNode> items;                              // of an array
+  std::vector<std::pair<std::string, TomlNode>> entries{};  // of a table, in the order of the file
+  int line = 0;                                             // 1-based
   int column = 0;
 
   [[nodiscard]] const TomlNode* find(std::string_view key) const;

@@ -14,8 +14,8 @@ constexpr size_t value_length_max = 200;
 
 // Values are foreign: one line, bounded, and never a token that somebody left in an image.
 std::string shown(const std::string& name, const std::string& value) {
-  if (is_secret(name, value)) return std::string{redacted};
-  std::string text = printable(value.substr(0, value_length_max));
+  if (is_secret_name(name) || is_secret(name, value)) return std::string{redacted};
+  std::string text = redact(printable(value.substr(0, value_length_max)));
   for (char& c : text) {
     if (c == '\n' || c == '\t') c = ' ';
   }
@@ -23,7 +23,7 @@ std::string shown(const std::string& name, const std::string& value) {
 }
 
 std::string change_text(const lock::Change& change) {
-  const std::string name = printable(change.name);
+  const std::string name = shown("", change.name);
   if (!change.before) return fmt::format("+ {}: {}", name, shown(name, *change.after));
   if (!change.after) return fmt::format("- {}: {}", name, shown(name, *change.before));
   return fmt::format("{}: {} -> {}", name, shown(name, *change.before), shown(name, *change.after));
@@ -33,7 +33,7 @@ Json change_json(const std::vector<lock::Change>& changes) {
   Json list = Json::array();
   for (const lock::Change& change : changes) {
     const auto value = [&](const std::optional<std::string>& text) {
-      return text ? Json(is_secret(change.name, *text) ? std::string{redacted} : *text) : Json();
+      return text ? Json(shown(change.name, *text)) : Json();
     };
     list.push_back(
         {{"name", change.name}, {"before", value(change.before)}, {"after", value(change.after)}});

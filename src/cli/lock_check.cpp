@@ -2,6 +2,7 @@
 #include "cli/lock_check.hpp"
 
 #include "base/json_value.hpp"
+#include "base/text.hpp"
 #include "cli/registry.hpp"
 #include "lock/drift.hpp"
 #include "lock/resolver.hpp"
@@ -83,9 +84,9 @@ Json checked_json(const LockTarget& target, const Checked& checked) {
 }
 
 void show(const LockTarget& target, const Checked& checked, Output& output) {
-  output.result(fmt::format("{}: {}\n", target.name, checked.state));
+  output.result(fmt::format("{}: {}\n", printable(target.name), checked.state));
   for (const std::string& reason : checked.reasons) {
-    output.result(fmt::format("  - {}\n", reason));
+    output.result(fmt::format("  - {}\n", printable(reason)));
   }
   for (const Error& error : checked.errors) output.error(error);
 }

@@ -2,6 +2,7 @@
 #include "lock/drift.hpp"
 
 #include "base/json_value.hpp"
+#include "base/secret.hpp"
 #include "base/text.hpp"
 #include "lock/questions.hpp"
 
@@ -43,7 +44,7 @@ Variables settings_of(const oci::ImageConfig& image) {
     if (!value.empty()) settings.emplace(name, value);
   };
   const auto words = [](const std::vector<std::string>& list) {
-    return list.empty() ? "" : to_json_line(Json(list));
+    return list.empty() ? "" : to_json_line(Json(redact_words(list)));
   };
   add("command", words(image.command));
   add("entrypoint", words(image.entrypoint));

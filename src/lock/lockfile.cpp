@@ -19,6 +19,7 @@ namespace sparkrun::lock {
 namespace {
 
 constexpr long long format_version = 1;
+constexpr size_t value_length_max = 200;  // of a release variable
 
 // The profile whose lock this is, for hints; a name in capitals where the source is no lockfile.
 std::string profile_of(const std::string& source) {
@@ -298,7 +299,7 @@ std::map<std::string, std::string> release_variables(const std::vector<std::stri
     const auto [name, value] = split_once(entry, '=');
     const bool is_release = std::ranges::find(exact, name) != exact.end() ||
                             (name.starts_with("NVIDIA_") && name.ends_with("_VERSION"));
-    if (is_release) result.emplace(name, value);
+    if (is_release && value.size() <= value_length_max) result.emplace(name, value);
   }
   return result;
 }

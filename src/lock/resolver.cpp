@@ -2,6 +2,7 @@
 #include "lock/resolver.hpp"
 
 #include "base/text.hpp"
+#include "base/time.hpp"
 #include "base/version.hpp"
 
 #include <fmt/format.h>
@@ -45,7 +46,8 @@ PlatformPin to_pin(const oci::ResolvedPlatform& platform) {
   const oci::ImageDetails& details = *platform.details;
   pin.config = details.config;
   pin.chain = details.chain;
-  pin.created = details.image.created;
+  // A lock is for people to review; what is no time is not kept.
+  if (parse_rfc3339(details.image.created)) pin.created = details.image.created;
   pin.download_bytes = details.download_bytes;
   pin.image_env = release_variables(details.image.env);
   return pin;

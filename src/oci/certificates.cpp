@@ -32,7 +32,7 @@ void Certificates::read(const fs::path& folder, Entry& entry) {
     if (path.extension() == ".crt") entry.ca_pem += sys::read_file(path).value_or("") + "\n";
     if (path.extension() != ".cert" || !entry.client_certificate.empty()) continue;
     const fs::path key = fs::path{path}.replace_extension(".key");
-    if (!sys::path_exists(key)) {
+    if (!sys::regular_file_size(key)) {
       throw Error{
           "certificates.invalid",
           fmt::format("`{}` has no key beside it (`{}`)", path.string(), key.filename().string()),

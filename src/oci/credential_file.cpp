@@ -92,7 +92,7 @@ Credential parse_entry(const std::string& key, const Json& entry, const std::str
 // A helper is a program on PATH, not a path.
 std::string parse_helper(const Json& value, const std::string& name) {
   const std::string helper = value.is_string() ? value.get<std::string>() : "/";
-  if (helper.find('/') != std::string::npos) {
+  if (helper.find('/') != std::string::npos || !is_header_safe(helper)) {
     refuse(name, "a credential helper is not the end of a program's name");
   }
   return helper;

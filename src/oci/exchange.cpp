@@ -48,6 +48,8 @@ sys::HttpResponse redirect_fault(const sys::HttpResponse& response, const std::s
 std::optional<seconds> retry_after(const sys::HttpResponse& response) {
   const std::string text{trim(response.header("Retry-After").value_or(""))};
   constexpr seconds longest = std::chrono::days{3650};
+  const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  if (is_number && !parse_number(text)) return longest;  // it does not even fit
   if (const auto number = parse_number(text))
     return seconds{std::min<long long>(*number, longest.count())};
   const auto until = parse_http_date(text);

@@ -42,9 +42,11 @@ ImageConfig parse_image_config(std::string_view body) {
   const auto json = parse_json(body);
   if (!json || !json->is_object()) refuse("it is not a JSON document");
   const std::string os = string_or(*json, "os"), cpu = string_or(*json, "architecture");
-  if (os.empty() || cpu.empty()) refuse("it names no os and architecture");
+  const std::string variant = string_or(*json, "variant");
+  if (!Platform::is_part(os) || !Platform::is_part(cpu)) refuse("it names no os and architecture");
+  if (!variant.empty() && !Platform::is_part(variant)) refuse("its variant is none");
   const Json& settings = member(*json, "config");
-  ImageConfig config{.platform = Platform::of(os, cpu, string_or(*json, "variant")),
+  ImageConfig config{.platform = Platform::of(os, cpu, variant),
                      .created = string_or(*json, "created"),
                      .env = words(member(settings, "Env")),
                      .entrypoint = words(member(settings, "Entrypoint")),

@@ -34,8 +34,10 @@ bool says_nothing(std::string_view type) {
 
 std::optional<Platform> parse_platform(const Json& platform) {
   const std::string os = string_or(platform, "os"), cpu = string_or(platform, "architecture");
-  if (os.empty() || cpu.empty()) return std::nullopt;
-  return Platform::of(os, cpu, string_or(platform, "variant"));
+  const std::string variant = string_or(platform, "variant");
+  if (!Platform::is_part(os) || !Platform::is_part(cpu)) return std::nullopt;
+  if (!variant.empty() && !Platform::is_part(variant)) return std::nullopt;
+  return Platform::of(os, cpu, variant);
 }
 
 Descriptor parse_descriptor(const Json& json) {

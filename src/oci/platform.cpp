@@ -9,15 +9,13 @@
 #include <algorithm>
 
 namespace sparkrun::oci {
-namespace {
-
-bool is_part(std::string_view text) {
+bool Platform::is_part(std::string_view text) {
+  constexpr size_t length_max = 64;
   constexpr std::string_view allowed =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-  return !text.empty() && text.find_first_not_of(allowed) == std::string_view::npos;
+  return !text.empty() && text.size() <= length_max &&
+         text.find_first_not_of(allowed) == std::string_view::npos;
 }
-
-}  // namespace
 
 Platform Platform::of(std::string_view os, std::string_view architecture,
                       std::string_view variant) {
@@ -32,7 +30,7 @@ Platform Platform::of(std::string_view os, std::string_view architecture,
 
 Platform Platform::parse(std::string_view text) {
   const auto parts = split(text, '/');
-  if (parts.size() < 2 || parts.size() > 3 || !std::ranges::all_of(parts, is_part)) {
+  if (parts.size() < 2 || parts.size() > 3 || !std::ranges::all_of(parts, &Platform::is_part)) {
     throw Error{"platform.malformed", fmt::format("`{}` is not a platform", printable(text))};
   }
   return of(parts[0], parts[1], parts.size() == 3 ? parts[2] : "");

@@ -16,6 +16,8 @@ struct Platform {
 
   // `OS/ARCHITECTURE[/VARIANT]`. Throws `platform.malformed`.
   static Platform parse(std::string_view text);
+  // Whether a text may be one of its parts. Names are printed, so nothing else may pass.
+  static bool is_part(std::string_view text);
   // From the three members of a descriptor or an image config.
   static Platform of(std::string_view os, std::string_view architecture, std::string_view variant);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "oci/session.hpp"
 
+#include "base/secret.hpp"
 #include "base/text.hpp"
 #include "oci/url.hpp"
 
@@ -93,7 +94,7 @@ sys::HttpStep RepositoryConversation::on_response(const sys::HttpResponse& respo
 
 // A mirror that fails, for whatever reason, is one that was not there.
 sys::HttpStep RepositoryConversation::fail(const Error& error) {
-  const Error told = named(error);
+  const Error told = scrubbed(named(error));
   if (accesses_.empty()) {
     error_ = told;
     return sys::HttpDone{};
@@ -390,6 +391,23 @@ Error RepositoryConversation::refusal(const sys::HttpResponse& response) const {
                fmt::format("registry {} does not give {} to anonymous clients{}", host(),
                            question_.what, quote(response)),
                details};
+}
+
+// A server may echo what it was sent.
+Error RepositoryConversation::scrubbed(const Error& error) const {
+  const Credential& credential = login_.credential;
+  std::string message = error.what();
+  for (const std::string& secret :
+       {credential.password, credential.identity_token, credential.registry_token,
+        credential.has_password() ? credential.basic().substr(6) : "",
+        std::string{split_once(sent_authorization_, ' ').second}}) {
+    constexpr size_t secret_length_min = 4;
+    if (secret.size() < secret_length_min) continue;
+    for (size_t at = message.find(secret); at != std::string::npos; at = message.find(secret)) {
+      message.replace(at, secret.size(), redacted);
+    }
+  }
+  return Error{error.id(), message, error.details(), error.problems()};
 }
 
 // Errors of the pure parsers do not know whom and what was asked.

@@ -136,6 +136,7 @@ class RepositoryConversation : public sys::HttpConversation {
   }
   [[nodiscard]] Error refusal(const sys::HttpResponse& response) const;
   [[nodiscard]] Error named(const Error& error) const;
+  [[nodiscard]] Error scrubbed(const Error& error) const;
   [[nodiscard]] Asked asked() const { return {host(), question_.what}; }
 
   const Reference& reference_;

@@ -86,8 +86,11 @@ bool is_loopback(std::string_view host) {
   if (name == "localhost") return true;
   const auto parts = split(name, '.');
   return parts.size() == 4 && parts.front() == "127" &&
-         std::ranges::all_of(
-             parts, [](std::string_view part) { return parse_number(part).value_or(256) < 256; });
+         std::ranges::all_of(parts, [](std::string_view part) {
+           // With a zero before it some read it as octal.
+           const bool is_plain = part == "0" || !part.starts_with('0');
+           return is_plain && parse_number(part).value_or(256) < 256;
+         });
 }
 
 }  // namespace sparkrun::oci

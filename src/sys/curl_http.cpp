@@ -67,7 +67,7 @@ bool is_loopback_url(const std::string& url) {
   }
   const std::string name{host};
   curl_free(host);
-  return name == "localhost" || name == "[::1]" || name.starts_with("127.");
+  return name == "localhost" || name == "[::1]" || (is_address(name) && name.starts_with("127."));
 }
 
 // What requests to one origin share: everything up to the path.
@@ -174,7 +174,8 @@ class Transfer {
     set(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(limits.connect_timeout.count()));
     set(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(limits.total_timeout.count()));
-    set(easy, CURLOPT_PIPEWAIT, 1L);    // rather share an HTTP/2 connection than open another
+    // Plain http shares no connection, so there is none to wait for.
+    if (request_.url.starts_with("https:")) set(easy, CURLOPT_PIPEWAIT, 1L);
     set(easy, CURLOPT_QUICK_EXIT, 1L);  // not even for a name server that does not answer
     // Asks for plain bytes, and unpacks what a server compresses all the same; but not what a sink
     // takes, whose digest is that of the bytes that are stored.
@@ -344,6 +345,11 @@ class Transfer {
     if (is_misplaced_) return "it sends another part than it was asked for";
     if (is_private_address_) return "its address is " + this->text(CURLINFO_PRIMARY_IP);
     if (code == CURLE_OPERATION_TIMEDOUT) return describe_timeout();
+    // libcurl quotes the whole URL, which may hold a password.
+    if (std::string_view{error_text_.data()}.find(" proxy ") != std::string_view::npos &&
+        code != CURLE_COULDNT_CONNECT) {
+      return fmt::format("the proxy cannot be used ({})", curl_easy_strerror(code));
+    }
     std::string text = error_text_.front() != '\0' ? error_text_.data() : curl_easy_strerror(code);
     const long os_error = number(CURLINFO_OS_ERRNO);
     if (code == CURLE_COULDNT_CONNECT && os_error != 0) {

@@ -158,6 +158,13 @@ void remove_file(const fs::path& path) {
   fs::remove(path, ignored);
 }
 
+fs::path real_path(const fs::path& path) {
+  std::error_code failure;
+  const fs::path end = follow_links(path);
+  const fs::path folder = end.has_parent_path() ? end.parent_path() : ".";
+  return fs::weakly_canonical(folder, failure) / end.filename();
+}
+
 bool path_exists(const fs::path& path) {
   std::error_code failure;
   return fs::exists(path, failure);

@@ -115,6 +115,9 @@ enum class Access { absent, denied, granted };
 // Whether this process may read and write what is there.
 Access access_to(const fs::path& path);
 
+// Where a path leads, links followed, also when nothing is there yet.
+fs::path real_path(const fs::path& path);
+
 // Removes a file; one that is not there is fine, and so is one that will not go.
 void remove_file(const fs::path& path);
 

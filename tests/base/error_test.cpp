@@ -179,5 +179,13 @@ TEST(Worse, RanksEveryExitCode) {
   }
 }
 
+TEST(Error, QuotesNoMegabyte) {
+  const std::string long_text(1'000'000, 'x');
+  const Error error{"reference.malformed", long_text, {{"reference", long_text}}};
+
+  EXPECT_LT(std::string_view{error.what()}.size(), 5'000U);
+  EXPECT_LT(error.details().at("reference").size(), 5'000U);
+}
+
 }  // namespace
 }  // namespace sparkrun

@@ -113,5 +113,13 @@ TEST(Secret, IsSeenByTheNameOfTheirVariable) {
   }
 }
 
+// Each prefix was read to the end of the text: 80 KB took a minute.
+TEST(Secret, IsLookedForInATimeThatGrowsWithTheText) {
+  std::string text;
+  for (int i = 0; i < 100'000; ++i) text += "sk-";
+
+  EXPECT_FALSE(contains_token(text));
+}
+
 }  // namespace
 }  // namespace sparkrun

@@ -165,5 +165,17 @@ TEST(ConflictMarker, IsNotSeenInOrdinaryText) {
   EXPECT_EQ(find_conflict_marker("<<<<<<<\n========\n"), std::nullopt);
 }
 
+// The library recurses into each part: 20,000 of them took it past the end of the stack.
+TEST(Toml, HasNoKeyOfEndlesslyManyParts) {
+  std::string key = "a";
+  for (int i = 0; i < 50'000; ++i) key += ".a";
+
+  for (const std::string& text : {"[" + key + "]", key + " = 1", "x = { " + key + " = 1 }"}) {
+    EXPECT_TRUE(std::holds_alternative<TomlFault>(parse_toml("b = 1\n" + text)));
+  }
+  EXPECT_TRUE(std::holds_alternative<TomlNode>(parse_toml(
+      "a.b.c = 1\nt = \"" + std::string(1000, '.') + "\"\n# " + std::string(1000, '.'))));
+}
+
 }  // namespace
 }  // namespace sparkrun

@@ -562,6 +562,24 @@ class Linked(LockRules):
                 self.assertEqual(shared.read_text(), tags.text("job", "new"))
 
 
+class LinkedElsewhere(LockRules):
+    """A project may be somebody else's: it must not have us write outside of it."""
+
+    def test_a_link_out_of_the_project_is_not_followed(self):
+        self.write("job")
+        tags.point("job", "new")
+        outside = self.folder / "outside"
+        for make in (lambda: (self.locks.mkdir(), self.path.symlink_to(outside)),
+                     lambda: (outside.mkdir(), self.locks.symlink_to(outside))):
+            make()
+            self.assertEqual(self.sparkrun("lock", "--json", code=4).error["id"], "file.unwritable")
+            self.assertEqual(list(outside.iterdir()) if outside.is_dir() else outside.exists(),
+                             [] if outside.is_dir() else False)
+            if self.path.is_symlink():
+                self.path.unlink()
+                self.locks.rmdir()
+
+
 class Killed(LockRules):
     """`kill -9` at any time."""
 

@@ -198,7 +198,7 @@ ROWS = {
         Row("limited-always-1", "registry.rate_limited", requests=3, seconds=(2, 8)),
         Row("limited-for-an-hour", "registry.rate_limited", source="regclient#711", says=("3600 s",),
             tells={"error.details.retry_after_seconds": "3600"}, seconds=(0, 2)),
-        Row("limited-for-ever", "registry.rate_limited", requests=3),
+        Row("limited-for-ever", "registry.rate_limited"),
         Row("unavailable-once", requests=2),
         Row("unavailable-for-a-second", requests=2, seconds=(1, 4)),
         Row("bad-gateway-once", requests=2),

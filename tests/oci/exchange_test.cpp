@@ -263,6 +263,7 @@ TEST(RetryAfter, IsANumberOrADate) {
   EXPECT_EQ(read("Mon, 30 Nov 2026 12:00:03 GMT", noon), seconds{3});
   EXPECT_EQ(read("Mon, 30 Nov 2026 11:00:00 GMT", noon), seconds{0});
   EXPECT_EQ(read("99999999999999999"), std::chrono::days{3650});
+  EXPECT_EQ(read("99999999999999999999"), std::chrono::days{3650});
   EXPECT_EQ(read("Mon, 30 Nov 2026 12:00:03 GMT"), std::nullopt);
   for (const std::string text : {"", "soon", "-1", "1.5", "Mon, 30 Nov 2026 12:00:03 CET"}) {
     EXPECT_EQ(read(text, noon), std::nullopt) << text;

@@ -151,5 +151,21 @@ TEST(MediaType, AsksForAllFourTypesInOneLine) {
   }
 }
 
+// Platforms are printed: a forged line must not come of one.
+TEST(Manifest, HasNoPlatformWithOtherCharactersThanNamesHave) {
+  const auto platform_of = [](const std::string& architecture) {
+    const std::string text = R"({"schemaVersion":2,"manifests":[{"digest":"sha256:)" +
+                             std::string(64, '1') + R"(","size":1,"platform":{"os":"linux",)" +
+                             R"("architecture":")" + architecture + R"("}}]})";
+    return parse_manifest(text, "").manifests.at(0).platform;
+  };
+
+  EXPECT_TRUE(platform_of("arm64"));
+  for (const char* const bad : {"arm64\\nsha256:0", "\\u001b[31m", "a b", ""}) {
+    EXPECT_FALSE(platform_of(bad)) << bad;
+  }
+  EXPECT_FALSE(platform_of(std::string(65, 'a')));
+}
+
 }  // namespace
 }  // namespace sparkrun::oci

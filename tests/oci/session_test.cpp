@@ -340,6 +340,20 @@ TEST(Session, NeverPrintsASecret) {
   EXPECT_FALSE(contains(message(resolve(http, password())), "hunter2"));
 }
 
+TEST(Session, DoesNotRepeatASecretThatTheServerEchoes) {
+  FakeHttp http;
+  http.on(tag_url).reply(401, "", {{"WWW-Authenticate", R"(Basic realm="reg")"}});
+  http.on(tag_url)
+      .with("Authorization", stored_login)
+      .reply(403, "you sent " + stored_login + ", which is me:hunter2");
+
+  const std::string text = message(resolve(http, password()));
+
+  EXPECT_FALSE(contains(text, "hunter2")) << text;
+  EXPECT_FALSE(contains(text, stored_login.substr(6))) << text;
+  EXPECT_TRUE(contains(text, "you sent")) << text;
+}
+
 TEST(Session, MapsWhatGoesWrongToErrors) {
   const auto by_status = [](int status, const std::string& body = "",
                             FakeHttp::Headers headers = {}) {

@@ -43,8 +43,24 @@ void place_in_project(LockTarget& target, const profile::Project& project) {
   }
 }
 
+// A project may be somebody else's: a link in it must not have us write anywhere else. Both folders
+// of a project lie side by side.
+void refuse_to_leave(const std::filesystem::path& path) {
+  std::error_code failure;
+  const auto root = std::filesystem::weakly_canonical(path.parent_path().parent_path(), failure);
+  const std::filesystem::path real = sys::real_path(path);
+  const std::filesystem::path inside = real.lexically_relative(root);
+  if (!inside.empty() && *inside.begin() != "..") return;
+  throw Error{
+      "file.unwritable",
+      fmt::format("`{}` is a link out of the project, to `{}`", path.string(), real.string()),
+      {{"path", path.string()}}};
+}
+
 void adopt(const LockTarget& target, Output& output) {
   if (target.adopted_as.empty()) return;
+  refuse_to_leave(target.adopted_as);
+  refuse_to_leave(target.path);
   sys::make_directories(target.adopted_as.parent_path(), 0755);
   sys::write_file_atomically(target.adopted_as,
                              embedded_file("profiles/" + target.name + ".toml").value_or(""));
@@ -102,6 +118,13 @@ std::vector<lock::PinRequest> to_requests(const std::vector<LockTarget>& targets
   std::vector<lock::PinRequest> requests;
   for (const LockTarget& target : targets) {
     if (target.error) continue;
+    const auto named = oci::Reference::parse(target.profile->image).digest();
+    if (update_to && named && named != update_to) {
+      throw Error{"usage.bad_value",
+                  fmt::format("profile `{}` names the digest {} itself; change it there",
+                              target.name, named->to_string()),
+                  {{"command", "lock"}}};
+    }
     requests.push_back(
         {.name = target.name,
          .image = target.profile->image,
@@ -117,6 +140,7 @@ std::vector<lock::PinRequest> to_requests(const std::vector<LockTarget>& targets
 // Writes one lock, or says what would be written.
 void settle(const LockTarget& target, const lock::PinResult& result, bool is_dry, Output& output,
             Json& json) {
+  refuse_to_leave(target.path);
   if (const auto* const error = std::get_if<Error>(&result)) throw Error{*error};
   const auto& lock = std::get<lock::Lockfile>(result);
   if (!is_dry) {
@@ -170,6 +194,12 @@ int run(const Arguments& arguments, Context& context) {
     targets.push_back(find_target(name, project, store));
   }
   if (arguments.has("--check")) {
+    for (const std::string_view other : {"--update", "--update-to", "--dry-run"}) {
+      if (!arguments.has(other)) continue;
+      throw Error{"usage.bad_value",
+                  fmt::format("`--check` changes nothing; it does not go with `{}`", other),
+                  {{"command", "lock"}}};
+    }
     return static_cast<int>(check_locks(targets, arguments.has("--remote"), context));
   }
   if (arguments.has("--remote")) {
