@@ -13,7 +13,7 @@ TAG = "drift-test"
 
 class Drift(RigTest):
     def point(self, name, build, tag=TAG):
-        """Moves a tag of this test's own; it is gone afterwards."""
+        """Moves a tag of this test's own."""
         rig("tag", name, build, tag)
 
     def lock_job(self, name=NAME, build="dgxspark-latest", platforms=("linux/arm64", "linux/amd64")):

@@ -547,10 +547,10 @@ class Linked(LockRules):
     def test_the_file_behind_a_link_is_written(self):
         self.write("job")
         tags.point("job", "new")
-        shared = self.project / "shared/job.lock"
+        shared = self.project / "kept/job.lock"
         shared.parent.mkdir()
         self.locks.mkdir()
-        self.path.symlink_to("../shared/job.lock")
+        self.path.symlink_to("../kept/job.lock")
         for is_there in (True, False):
             with self.subTest(is_there=is_there):
                 if is_there:
