@@ -2,6 +2,7 @@
 #include "oci/exchange.hpp"
 
 #include "base/error.hpp"
+#include "base/secret.hpp"
 #include "base/text.hpp"
 #include "oci/url.hpp"
 #include "sys/address.hpp"
@@ -37,6 +38,13 @@ bool is_redirect(int status) {
 }
 
 std::string host_of(const std::string& url) { return std::string{authority_of(origin_of(url))}; }
+
+// A URL for a message: its path may hold a signature, its authority a password.
+std::string shown(const std::string& url) { return redact(printable(origin_of(url))); }
+
+bool is_private_host(const std::string& host) {
+  return is_loopback(host) || (sys::is_address(host) && !sys::is_public_address(host));
+}
 
 sys::HttpResponse redirect_fault(const sys::HttpResponse& response, const std::string& why) {
   return {
@@ -87,8 +95,7 @@ void Exchange::go_to(std::string registry, std::string origin) {
   if (origin == origin_) return;
   registry_ = std::move(registry);
   origin_ = std::move(origin);
-  const std::string host = host_without_port(authority_of(origin_));
-  is_private_ = is_loopback(host) || (sys::is_address(host) && !sys::is_public_address(host));
+  is_private_ = is_private_host(host_without_port(authority_of(origin_)));
 }
 
 sys::HttpStep Exchange::begin(sys::HttpRequest request, int tries) {
@@ -100,8 +107,7 @@ sys::HttpStep Exchange::begin(sys::HttpRequest request, int tries) {
   redirects_ = 0;
   if (const auto why = objection(current_.url)) {
     throw Error{"registry.failed",
-                fmt::format("registry {} sends us to {}, {}", registry_,
-                            printable(origin_of(current_.url)), *why),
+                fmt::format("registry {} sends us to {}, {}", registry_, shown(current_.url), *why),
                 {{"registry", registry_}}};
   }
   return send();
@@ -204,10 +210,8 @@ std::optional<std::string> Exchange::objection(const std::string& url) const {
     return "which names no plain host";
   }
   if (origin_.starts_with("https:") && origin.starts_with("http:")) return "which is without TLS";
-  const std::string host = host_without_port(authority);
-  const bool is_private_literal =
-      is_loopback(host) || (sys::is_address(host) && !sys::is_public_address(host));
-  if (is_private_literal && !is_private_ && origin != origin_of(origin_)) {
+  const bool is_elsewhere = origin != origin_of(origin_);
+  if (is_elsewhere && !is_private_ && is_private_host(host_without_port(authority))) {
     return "a private address";
   }
   return std::nullopt;
@@ -219,10 +223,10 @@ std::variant<sys::HttpStep, sys::HttpResponse> Exchange::follow(const sys::HttpR
     return redirect_fault(response, fmt::format("more than {} redirects", redirects_max));
   }
   if (origin_of(current_.url).starts_with("https:") && !origin_of(target).starts_with("https:")) {
-    return redirect_fault(response, fmt::format("to {}, which is without TLS", printable(target)));
+    return redirect_fault(response, fmt::format("to {}, which is without TLS", shown(target)));
   }
   if (const auto why = objection(target)) {
-    return redirect_fault(response, fmt::format("to {}, {}", printable(target), *why));
+    return redirect_fault(response, fmt::format("to {}, {}", shown(target), *why));
   }
   current_.url = target;
   current_.headers = request_.headers;

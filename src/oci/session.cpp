@@ -112,9 +112,8 @@ sys::HttpStep RepositoryConversation::fail(const Error& error) {
   if (place_ + 1 < accesses_.size()) {
     detours_.push_back(fmt::format("mirror {}: {}", host(), told.what()));
     ++place_;
-    has_renewed_ = false;
+    has_renewed_ = is_unreached_ = is_http_doubted_ = false;
     tls_fault_.reset();
-    is_http_doubted_ = false;
     return guarded([&] { return begin_at_endpoint(); });
   }
   error_ = told;
@@ -403,7 +402,9 @@ Error RepositoryConversation::scrubbed(const Error& error) const {
         std::string{split_once(sent_authorization_, ' ').second}}) {
     constexpr size_t secret_length_min = 4;
     if (secret.size() < secret_length_min) continue;
-    for (size_t at = message.find(secret); at != std::string::npos; at = message.find(secret)) {
+    // On from behind what was put there, which may hold the secret itself.
+    for (size_t at = message.find(secret); at != std::string::npos;
+         at = message.find(secret, at + redacted.size())) {
       message.replace(at, secret.size(), redacted);
     }
   }

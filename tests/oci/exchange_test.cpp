@@ -221,6 +221,16 @@ TEST_F(ExchangeTest, DoesNotGoEverywhere) {
   }
 }
 
+TEST_F(ExchangeTest, ShowsNeitherPasswordNorSignatureOfARedirect) {
+  http.on(url).reply(302, "", to("https://me:hunter2@cdn.test/x?X-Amz-Signature=s1gned"));
+
+  const std::string text = send().fault_text;
+
+  EXPECT_NE(text.find("cdn.test"), std::string::npos) << text;
+  EXPECT_EQ(text.find("hunter2"), std::string::npos) << text;
+  EXPECT_EQ(text.find("s1gned"), std::string::npos) << text;
+}
+
 TEST_F(ExchangeTest, GoesToPrivateAddressesWhereTheRegistryIsOnOne) {
   http.on(url).reply(302, "", to("https://10.0.0.1/x")).from("10.0.0.9");
   http.on("https://10.0.0.1/x").reply(200, "ok");

@@ -354,6 +354,18 @@ TEST(Session, DoesNotRepeatASecretThatTheServerEchoes) {
   EXPECT_TRUE(contains(text, "you sent")) << text;
 }
 
+TEST(Session, RedactsASecretThatIsPartOfTheWordForIt) {
+  FakeHttp http;
+  http.on(tag_url).reply(401, "", {{"WWW-Authenticate", R"(Basic realm="reg")"}});
+  http.on(tag_url)
+      .with("Authorization", "Basic " + to_base64("me:redact"))
+      .reply(403, "redact and redact");
+
+  const std::string text = message(resolve(http, stored(R"("username":"me","password":"redact")")));
+
+  EXPECT_TRUE(contains(text, "[redacted] and [redacted]")) << text;
+}
+
 TEST(Session, MapsWhatGoesWrongToErrors) {
   const auto by_status = [](int status, const std::string& body = "",
                             FakeHttp::Headers headers = {}) {
