@@ -25,7 +25,7 @@ struct Wanted {
 };
 
 // Each image once: two profiles may lock the same one, for other platforms.
-std::vector<Wanted> group(const std::vector<LockedImage>& locked) {
+std::vector<Wanted> group(const std::vector<lock::LockedProfile>& locked) {
   std::map<std::pair<std::string, Digest>, Wanted> images;
   for (const auto& [profile, lock] : locked) {
     const Digest root = lock::locked_root(lock);
@@ -82,11 +82,7 @@ class Archiver {
 
  private:
   void refuse_if_offline(const oci::Reference& reference) {
-    if (!registry_.client().options.offline) return;
-    throw Error{"registry.offline",
-                fmt::format("registry {} would have to be asked for {}", reference.registry(),
-                            reference.familiar()),
-                {{"registry", reference.registry()}}};
+    if (registry_.client().options.offline) throw oci::offline_error(reference);
   }
 
   void fetch_documents(std::vector<Wanted>& images) {
@@ -195,7 +191,7 @@ void Progress::expect(long long more_bytes) {
   bytes_total += std::min(more_bytes, LLONG_MAX - bytes_total);
 }
 
-Report archive(const std::vector<LockedImage>& locked, const fs::path& folder,
+Report archive(const std::vector<lock::LockedProfile>& locked, const fs::path& folder,
                oci::Registry& registry, const Watch& watch) {
   const Store store{folder};
   const sys::FileDescriptor lock = store.open_to_write();

@@ -15,12 +15,6 @@ namespace sparkrun::archive {
 
 namespace fs = std::filesystem;
 
-// What a profile pins.
-struct LockedImage {
-  std::string profile;
-  lock::Lockfile lock;
-};
-
 struct ArchivedImage {
   LayoutImage image;
   std::map<std::string, Digest> platforms;  // to the manifest
@@ -42,7 +36,7 @@ struct Report {
 // what it lacks or what is not whole. Throws `registry.*` (`registry.offline` when something would
 // have to be fetched), `lock.invalid`, `file.unwritable`, `archive.invalid`. What came whole before
 // an error stays; index.json names the images only when all of it is there.
-Report archive(const std::vector<LockedImage>& locked, const fs::path& folder,
+Report archive(const std::vector<lock::LockedProfile>& locked, const fs::path& folder,
                oci::Registry& registry, const Watch& watch);
 
 }  // namespace sparkrun::archive

@@ -113,10 +113,10 @@ Comparison compare_images(const Side& before, const Side& after, const std::stri
   }
   details.ask(registry);
 
-  const size_t count = platforms.size();
   Comparison comparison{.before = was.digest, .after = is.digest, .platforms = {}};
   for (size_t i = 0; i < platforms.size(); ++i) {
-    if (const auto* const lost = lost_platform(details.answer(2 * i + 1)); lost && count > 1) {
+    if (const auto* const lost = lost_platform(details.answer(2 * i + 1));
+        lost && platforms.size() > 1) {
       const auto& old_build = value_of(details.answer(2 * i), before).platforms.at(0);
       comparison.platforms.push_back({.platform = old_build.platform.to_string(),
                                       .drift = DriftClass::platform_lost,

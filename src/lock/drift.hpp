@@ -82,11 +82,6 @@ struct Drift {
   [[nodiscard]] ExitCode exit_code() const;
 };
 
-struct LockedProfile {
-  std::string name;
-  Lockfile lock;
-};
-
 // Asks where the tags of the locks point now, all over shared connections, and for kilobytes of
 // manifests and configs where they have moved. In the order of the locks.
 std::vector<Drift> find_drift(const std::vector<LockedProfile>& locks, oci::Registry& registry);

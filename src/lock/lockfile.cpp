@@ -249,6 +249,11 @@ bool Lockfile::is_complete() const {
   });
 }
 
+std::string fallback_text(const Lockfile& lock) {
+  if (lock.taken.empty()) return {};
+  return fmt::format("{} is wanted, {} was taken: {}", lock.image, lock.taken, lock.taken_because);
+}
+
 Digest locked_root(const Lockfile& lock) {
   return lock.index ? *lock.index : lock.platforms.begin()->second.manifest;
 }

@@ -44,6 +44,15 @@ struct Lockfile {
   bool operator==(const Lockfile&) const = default;
 };
 
+// What a profile pins.
+struct LockedProfile {
+  std::string name;
+  Lockfile lock;
+};
+
+// `A is wanted, B was taken: why`; empty where the wanted reference itself is pinned.
+std::string fallback_text(const Lockfile& lock);
+
 // What the tag pointed at: the index, or the one manifest.
 Digest locked_root(const Lockfile& lock);
 

@@ -2,7 +2,11 @@
 #include "lock/store.hpp"
 
 #include "base/embedded.hpp"
+#include "base/error.hpp"
+#include "lock/resolver.hpp"
 #include "sys/files.hpp"
+
+#include <fmt/format.h>
 
 namespace sparkrun::lock {
 
@@ -14,6 +18,16 @@ std::optional<StoredLock> find_lock(const profile::Profile& profile, const fs::p
   const auto text = embedded_file("lockfiles/" + profile.name + ".lock");
   if (!text) return std::nullopt;
   return StoredLock{Lockfile::parse(*text, "built-in lock"), "built in", sha256_hex(*text)};
+}
+
+void refuse_if_stale(const StoredLock& stored, const profile::Profile& profile) {
+  const std::vector<std::string> reasons =
+      stale_reasons(stored.lock, expand(profile.image), profile.platforms);
+  if (reasons.empty()) return;
+  throw Error{"lock.stale",
+              fmt::format("the lock of profile `{}` is stale ({})", profile.name, stored.source),
+              {{"profile", profile.name}},
+              reasons};
 }
 
 bool write_lock(const fs::path& path, const Lockfile& lock) {

@@ -23,6 +23,9 @@ struct StoredLock {
 // lock never serves a profile of another origin. Throws as Lockfile::parse does.
 std::optional<StoredLock> find_lock(const profile::Profile& profile, const fs::path& path);
 
+// Throws `lock.stale`, with every reason, where the lock was made for something else.
+void refuse_if_stale(const StoredLock& stored, const profile::Profile& profile);
+
 // Writes the lock unless the bytes are there already (a read-only checkout stays usable). Returns
 // whether anything was written.
 bool write_lock(const fs::path& path, const Lockfile& lock);

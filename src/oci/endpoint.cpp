@@ -36,7 +36,7 @@ std::vector<Endpoint> endpoints_of(std::string_view registry, const RegistryOpti
   if (registry == hub) {
     for (const std::string& mirror : options.hub_mirrors) {
       const std::string origin = origin_of(mirror);
-      endpoints.push_back({std::string{authority_of(origin)}, {origin}, true});
+      endpoints.push_back({std::string{authority_of(origin)}, {origin}});
     }
   }
   endpoints.push_back({std::string{registry}, origins_of(registry, options, certificates)});

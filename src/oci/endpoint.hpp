@@ -14,7 +14,6 @@ namespace sparkrun::oci {
 struct Endpoint {
   std::string host;                  // `host[:port]`: for credentials and messages
   std::vector<std::string> origins;  // to be tried, the best first
-  bool is_mirror = false;
 };
 
 // Where a registry is asked, the best first: Docker Hub's mirrors before Docker Hub. https

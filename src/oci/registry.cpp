@@ -90,14 +90,14 @@ class TagListing final : public RepositoryConversation {
   int pages_ = 0;
 };
 
+}  // namespace
+
 Error offline_error(const Reference& reference) {
   return Error{"registry.offline",
                fmt::format("registry {} would have to be asked for {}", reference.registry(),
                            reference.familiar()),
                {{"registry", reference.registry()}}};
 }
-
-}  // namespace
 
 Registry::Registry(sys::Http& http, Credentials credentials, RegistryOptions options,
                    Certificates certificates)

@@ -18,6 +18,9 @@ constexpr int tag_pages_max = 20;
 
 using TagsResult = std::variant<std::vector<std::string>, Error>;
 
+// `registry.offline`: what would have to be asked for.
+Error offline_error(const Reference& reference);
+
 // Asks registries; what it learns of them (tokens, how to reach them) it keeps. What one reference
 // meets is its result; only `interrupted` and bugs are thrown.
 class Registry {

@@ -48,19 +48,8 @@ PinnedImage to_image(const Lockfile& lock, const std::string& platform, std::str
 
 // What every run with a stand-in says.
 std::vector<std::string> fallback_notes(const Lockfile& lock) {
-  if (lock.taken.empty()) return {};
-  return {
-      fmt::format("{} is wanted, {} was taken: {}", lock.image, lock.taken, lock.taken_because)};
-}
-
-void refuse_if_stale(const lock::StoredLock& stored, const profile::Profile& profile) {
-  const std::vector<std::string> reasons =
-      lock::stale_reasons(stored.lock, lock::expand(profile.image), profile.platforms);
-  if (reasons.empty()) return;
-  throw Error{"lock.stale",
-              fmt::format("the lock of profile `{}` is stale ({})", profile.name, stored.source),
-              {{"profile", profile.name}},
-              reasons};
+  const std::string text = lock::fallback_text(lock);
+  return text.empty() ? std::vector<std::string>{} : std::vector{text};
 }
 
 // What a digest alone says, when nobody can be asked which kind of digest it is.
@@ -100,7 +89,7 @@ class Chooser {
     std::optional<lock::StoredLock> stored =
         lock::find_lock(question_.profile, *question_.lock_path);
     if (!stored) return std::nullopt;
-    refuse_if_stale(*stored, question_.profile);
+    lock::refuse_if_stale(*stored, question_.profile);
     PinnedImage image =
         to_image(stored->lock, question_.platform, "lock", "lock: " + stored->source);
     return PinChoice{

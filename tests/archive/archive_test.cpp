@@ -22,7 +22,8 @@ class ArchiveTest : public testing::Test {
   }
 
   Report run(const oci::RegistryOptions& options = {}) { return run_all({locked}, options); }
-  Report run_all(const std::vector<LockedImage>& images, const oci::RegistryOptions& options = {}) {
+  Report run_all(const std::vector<lock::LockedProfile>& images,
+                 const oci::RegistryOptions& options = {}) {
     oci::Registry registry{http, {}, options};
     return archive(images, folder / "out", registry, watch);
   }
@@ -54,7 +55,7 @@ class ArchiveTest : public testing::Test {
   test::WholeImage proof = test::make_whole_image("unknown/unknown", "attestation");
   std::string index = test::make_index(
       {test::child_of(amd), test::child_of(arm), test::attestation_child(proof, arm.manifest)});
-  LockedImage locked{"job", test::lock_of("reg.test/app:1", index, {arm, amd})};
+  lock::LockedProfile locked{"job", test::lock_of("reg.test/app:1", index, {arm, amd})};
   test::TempDir folder;
   test::FakeHttp http;
   Watch watch;
@@ -237,7 +238,7 @@ TEST_F(ArchiveTest, GivesBlobsNoTimeLimitButSilence) {
 }
 
 TEST_F(ArchiveTest, ArchivesAddUp) {
-  const LockedImage other{"other", test::lock_of("reg.test/app:single", "", {amd})};
+  const lock::LockedProfile other{"other", test::lock_of("reg.test/app:single", "", {amd})};
   run();
 
   const Report report = run_all({other});
@@ -249,8 +250,8 @@ TEST_F(ArchiveTest, ArchivesAddUp) {
 }
 
 TEST_F(ArchiveTest, TwoProfilesOfOneImageAreOneEntry) {
-  const LockedImage one{"b", test::lock_of("reg.test/app:1", index, {arm})};
-  const LockedImage two{"a", test::lock_of("reg.test/app:1", index, {amd})};
+  const lock::LockedProfile one{"b", test::lock_of("reg.test/app:1", index, {arm})};
+  const lock::LockedProfile two{"a", test::lock_of("reg.test/app:1", index, {amd})};
 
   const Report report = run_all({one, two});
 
@@ -266,7 +267,7 @@ TEST_F(ArchiveTest, AFallbackIsListedUnderItsOwnName) {
 }
 
 TEST_F(ArchiveTest, SaysHowManyChildrenOfTheIndexAreLeftOut) {
-  const LockedImage sparse{"job", test::lock_of("reg.test/app:1", index, {amd})};
+  const lock::LockedProfile sparse{"job", test::lock_of("reg.test/app:1", index, {amd})};
 
   EXPECT_EQ(run_all({sparse}).images.at(0).left_out, 2U);
 }

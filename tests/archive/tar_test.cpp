@@ -2,6 +2,7 @@
 #include "archive/tar.hpp"
 
 #include "base/error.hpp"
+#include "support/error_of.hpp"
 #include "support/fake_processes.hpp"
 #include "support/temp_dir.hpp"
 #include "sys/files.hpp"
@@ -13,15 +14,7 @@
 namespace sparkrun::archive {
 namespace {
 
-template <typename Action>
-Error error_of(Action&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error;
-  }
-  return Error{"bug", "no error"};
-}
+using test::error_of;
 
 TEST(Tar, SaysThatItIsMissing) {
   test::FakeProcesses processes;

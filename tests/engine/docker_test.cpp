@@ -3,6 +3,7 @@
 
 #include "base/digest.hpp"
 #include "base/error.hpp"
+#include "support/error_of.hpp"
 #include "support/test_system.hpp"
 
 #include <gtest/gtest.h>
@@ -17,17 +18,8 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using test::error_of;
 using test::TestSystem;
-
-template <typename Action>
-Error error_of(Action&& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error;
-  }
-  return Error{"bug", "no error"};
-}
 
 TEST(DockerSocket, IsTheUsualOneByDefault) {
   const TestSystem world;

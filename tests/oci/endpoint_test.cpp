@@ -44,9 +44,7 @@ TEST(Endpoints, OfDockerHubBeginWithItsMirrors) {
   ASSERT_EQ(endpoints.size(), 3U);
   EXPECT_EQ(endpoints.at(0).host, "a.test");
   EXPECT_EQ(endpoints.at(1).origins, Origins{"http://b.test"});
-  EXPECT_TRUE(endpoints.at(1).is_mirror);
   EXPECT_EQ(endpoints.at(2).host, "docker.io");
-  EXPECT_FALSE(endpoints.at(2).is_mirror);
 }
 
 }  // namespace

@@ -6,11 +6,10 @@
 #include "base/json_value.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/locked_profiles.hpp"
 #include "cli/profiles.hpp"
 #include "cli/progress.hpp"
 #include "cli/registry.hpp"
-#include "lock/resolver.hpp"
-#include "lock/store.hpp"
 #include "oci/connect.hpp"
 #include "profile/store.hpp"
 #include "sys/files.hpp"
@@ -29,40 +28,19 @@ constexpr auto options = std::to_array<Option>({
      Values::folder, "", true},
     {"PROFILE", "", Takes::values, "",
      "profiles whose images to archive; all of the project when left out", Values::profile},
-    {"--cacert", "", Takes::value, "FILE", "PEM file of CAs that registries may be signed by, too",
-     Values::file},
+    cacert_option,
 });
 
-archive::LockedImage locked_image(const profile::Store& store, const std::string& name) {
-  const profile::Profile profile = store.load(name);
-  const fs::path path = store.lock_path(profile).value();
-  const auto stored = lock::find_lock(profile, path);
-  if (!stored) {
-    throw Error{"lock.missing",
-                fmt::format("profile `{}` has no lock ({})", name, path.string()),
-                {{"profile", name}}};
-  }
-  std::vector<std::string> reasons =
-      lock::stale_reasons(stored->lock, lock::expand(profile.image), profile.platforms);
-  if (!reasons.empty()) {
-    throw Error{"lock.stale",
-                fmt::format("the lock of profile `{}` is stale ({})", name, stored->source),
-                {{"profile", name}},
-                std::move(reasons)};
-  }
-  return {.profile = name, .lock = stored->lock};
-}
-
 // All that is wrong is said, not only the first of it; nothing when something is.
-std::optional<std::vector<archive::LockedImage>> locked_images(const Arguments& arguments,
-                                                               Context& context, ExitCode& code) {
+std::optional<std::vector<lock::LockedProfile>> locked_images(const Arguments& arguments,
+                                                              Context& context, ExitCode& code) {
   const profile::Store store{profile::find_project(context.system.environment, context.directory),
                              context.system.environment};
-  std::vector<archive::LockedImage> locked;
+  std::vector<lock::LockedProfile> locked;
   for (const std::string& name :
        chosen_profiles(arguments, store, "archive", "whose images to archive")) {
     try {
-      locked.push_back(locked_image(store, name));
+      locked.push_back(current_locked_profile(name, store));
     } catch (const Error& error) {
       context.output.error(error);
       code = worse(code, error.exit_code());
@@ -119,7 +97,7 @@ void say_totals(const archive::Report& report, Output& output) {
   }
 }
 
-archive::Report make(const std::vector<archive::LockedImage>& locked, const fs::path& folder,
+archive::Report make(const std::vector<lock::LockedProfile>& locked, const fs::path& folder,
                      Context& context) {
   oci::Registry registry =
       oci::connect(context.system, context.settings, registry_talk(context.output));
@@ -127,7 +105,7 @@ archive::Report make(const std::vector<archive::LockedImage>& locked, const fs::
   return archive::archive(locked, folder, registry, watch_on(line, context.output));
 }
 
-int to_stdout(const std::vector<archive::LockedImage>& locked, Context& context) {
+int to_stdout(const std::vector<lock::LockedProfile>& locked, Context& context) {
   if (context.output.terminal().out_is_terminal) {
     throw Error{"usage.bad_value",
                 "an archive is nothing for a terminal: redirect standard output, or name a folder",

@@ -20,8 +20,7 @@ constexpr auto options = std::to_array<Option>({
      Values::profile},
     {"B", "", Takes::value, "", "the same, with A's repository", Values::profile},
     {"--platform", "", Takes::value, "PLATFORM", "compare that platform's builds"},
-    {"--cacert", "", Takes::value, "FILE", "PEM file of CAs that registries may be signed by, too",
-     Values::file},
+    cacert_option,
 });
 
 // An argument with one of these is an image, as in `run`.

@@ -27,8 +27,7 @@ constexpr auto options = std::to_array<Option>({
     {"--remote", "", Takes::nothing, "",
      "with --check: ask also whether the registries still have what is locked"},
     {"--dry-run", "", Takes::nothing, "", "print what would be written"},
-    {"--cacert", "", Takes::value, "FILE", "PEM file of CAs that registries may be signed by, too",
-     Values::file},
+    cacert_option,
 });
 
 // Locking a built-in profile in a project brings the profile and its shipped lock into the project,
@@ -73,9 +72,8 @@ void adopt(const LockTarget& target, Output& output) {
 void report(const LockTarget& target, const lock::Lockfile& lock, std::string_view action,
             Output& output, Json& json) {
   const std::string digest = lock::locked_root(lock).to_string();
-  if (!lock.taken.empty()) {
-    output.warning(fmt::format("{}: {} is wanted, {} was taken: {}", target.name,
-                               printable(lock.image), printable(lock.taken), lock.taken_because));
+  if (const std::string text = lock::fallback_text(lock); !text.empty()) {
+    output.warning(fmt::format("{}: {}", target.name, text));
   }
   if (output.json) {
     json.push_back({{"profile", target.name},

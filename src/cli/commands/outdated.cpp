@@ -20,8 +20,7 @@ namespace {
 constexpr auto options = std::to_array<Option>({
     {"PROFILE", "", Takes::values, "", "profiles to look at; all of the project when left out",
      Values::profile},
-    {"--cacert", "", Takes::value, "FILE", "PEM file of CAs that registries may be signed by, too",
-     Values::file},
+    cacert_option,
 });
 
 std::string digest_text(const std::optional<Digest>& digest) {

@@ -29,8 +29,7 @@ constexpr auto options = std::to_array<Option>({
     {"--allow", "", Takes::value, "NAME",
      "let a project profile use that trust (see `explain trust`)"},
     {"--offline", "", Takes::nothing, "", "send no packet to a registry"},
-    {"--cacert", "", Takes::value, "FILE", "PEM file of CAs that registries may be signed by, too",
-     Values::file},
+    cacert_option,
 });
 
 std::vector<std::string> only_ids(const Arguments& arguments) {

@@ -24,8 +24,7 @@ constexpr auto options = std::to_array<Option>({
      true},
     {"--platform", "", Takes::value, "PLATFORM",
      "print the digest of that platform's build, not the tag's own"},
-    {"--cacert", "", Takes::value, "FILE", "PEM file of CAs that registries may be signed by, too",
-     Values::file},
+    cacert_option,
     {"--all-platforms", "", Takes::nothing, "", "print the digest of every platform's build too"},
 });
 
@@ -77,10 +76,6 @@ std::vector<Answer> resolve_all(const std::vector<std::string>& references,
   return answers;
 }
 
-std::string_view kind_name(oci::Kind kind) {
-  return kind == oci::Kind::index ? "index" : "manifest";
-}
-
 Json answer_json(const Answer& answer) {
   Json json{{"reference", answer.typed}};
   if (!answer.name.empty()) json["name"] = answer.name;
@@ -90,7 +85,7 @@ Json answer_json(const Answer& answer) {
   }
   const auto& resolved = std::get<oci::Resolved>(answer.result);
   json["digest"] = resolved.digest.to_string();
-  json["kind"] = kind_name(resolved.kind);
+  json["kind"] = oci::to_string(resolved.kind);
   json["media_type"] = resolved.media_type;
   json["manifest_bytes"] = resolved.manifest_bytes;
   json["platforms"] = Json::array();
@@ -145,7 +140,7 @@ void remark(const Answer& answer, Output& output) {
 std::string answer_text(const Answer& answer, bool lists_platforms) {
   const auto& resolved = std::get<oci::Resolved>(answer.result);
   std::string text = fmt::format("{}  {}  {}\n", resolved.digest.to_string(),
-                                 kind_name(resolved.kind), answer.name);
+                                 oci::to_string(resolved.kind), answer.name);
   if (!lists_platforms) return text;
   for (const oci::ResolvedPlatform& found : resolved.platforms) {
     text += fmt::format("{}  manifest  {}  {}\n", found.digest.to_string(), answer.name,
