@@ -166,6 +166,13 @@ std::string printable(std::string_view text) {
   return clean;
 }
 
+std::string one_line(std::string_view text) {
+  std::string line = printable(text);
+  std::ranges::replace_if(
+      line, [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  return line;
+}
+
 std::string human_bytes(long long bytes) {
   constexpr std::array units = {"B", "KiB", "MiB", "GiB", "TiB"};
   auto value = static_cast<double>(bytes);

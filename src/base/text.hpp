@@ -35,6 +35,9 @@ bool matches_glob(std::string_view pattern, std::string_view text);
 // terminal. Newlines and tabs stay.
 std::string printable(std::string_view text);
 
+// The same on one line: what a registry names must not add a line to what we print.
+std::string one_line(std::string_view text);
+
 // `1.5 GiB`; binary units, one decimal from KiB on.
 std::string human_bytes(long long bytes);
 

@@ -15,10 +15,7 @@ constexpr size_t value_length_max = 200;
 // Values are foreign: one line, bounded, and never a token that somebody left in an image.
 std::string shown(const std::string& name, const std::string& value) {
   if (is_secret_name(name) || is_secret(name, value)) return std::string{redacted};
-  std::string text = redact(printable(value.substr(0, value_length_max)));
-  for (char& c : text) {
-    if (c == '\n' || c == '\t') c = ' ';
-  }
+  const std::string text = redact(one_line(value.substr(0, value_length_max)));
   return value.size() > value_length_max ? text + "..." : text;
 }
 

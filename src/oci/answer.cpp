@@ -20,11 +20,8 @@ bool is_web_page(const sys::HttpResponse& response) {
          response.header("Content-Type").value_or("").starts_with("text/html");
 }
 
-std::string one_line(std::string_view text) {
-  std::string line = printable(trim(text).substr(0, quoted_length_max));
-  std::ranges::replace(line, '\n', ' ');
-  std::ranges::replace(line, '\t', ' ');
-  return line;
+std::string excerpt(std::string_view text) {
+  return one_line(trim(text).substr(0, quoted_length_max));
 }
 
 // The texts of an error body: `errors` of the distribution spec ("Error Codes"), or what token
@@ -45,8 +42,8 @@ std::vector<std::string> error_texts(const Json& json) {
 
 std::string server_text(const sys::HttpResponse& response) {
   if (is_web_page(response)) return "";
-  if (const auto json = parse_json(response.body)) return one_line(join(error_texts(*json), "; "));
-  return one_line(split_once(response.body, '\n').first);
+  if (const auto json = parse_json(response.body)) return excerpt(join(error_texts(*json), "; "));
+  return excerpt(split_once(response.body, '\n').first);
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ bool is_redirect(int status) {
 std::string host_of(const std::string& url) { return std::string{authority_of(origin_of(url))}; }
 
 // A URL for a message: its path may hold a signature, its authority a password.
-std::string shown(const std::string& url) { return redact(printable(origin_of(url))); }
+std::string shown(const std::string& url) { return redact(one_line(origin_of(url))); }
 
 bool is_private_host(const std::string& host) {
   return is_loopback(host) || (sys::is_address(host) && !sys::is_public_address(host));

@@ -16,7 +16,7 @@ constexpr long long descriptor_size_max = 1LL << 46;  // 64 TiB: sums of them ca
 
 [[noreturn]] void refuse(const std::string& why) { throw Error{"registry.not_a_registry", why}; }
 
-std::string shown(std::string_view text) { return printable(text.substr(0, shown_length_max)); }
+std::string shown(std::string_view text) { return one_line(text.substr(0, shown_length_max)); }
 
 bool is_known(std::string_view type) {
   return media_type::is_index(type) || media_type::is_manifest(type);

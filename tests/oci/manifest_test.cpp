@@ -151,6 +151,16 @@ TEST(MediaType, AsksForAllFourTypesInOneLine) {
   }
 }
 
+TEST(Manifest, NamesAForeignTypeOnOneLine) {
+  try {
+    static_cast<void>(
+        parse_manifest(R"({"schemaVersion":2,"mediaType":"x\nerror: forged","manifests":[]})", ""));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string_view{error.what()}.find('\n'), std::string_view::npos) << error.what();
+  }
+}
+
 // Platforms are printed: a forged line must not come of one.
 TEST(Manifest, HasNoPlatformWithOtherCharactersThanNamesHave) {
   const auto platform_of = [](const std::string& architecture) {
