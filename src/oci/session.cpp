@@ -209,7 +209,7 @@ sys::HttpStep RepositoryConversation::react(const sys::HttpResponse& response) {
     if (response.status == 403 && access().login == Access::Login::refused) throw refusal(response);
     throw status_error(response, asked());
   }
-  if (is_success && sent_authorization_ == access().authorization) {
+  if (is_success && !sent_authorization_.empty() && sent_authorization_ == access().authorization) {
     access().is_proven = true;
     has_renewed_ = false;  // a long download outlives many tokens
   }

@@ -316,6 +316,9 @@ TEST_F(ArchiveTest, CanBeInterruptedWhileItHashesWhatIsThere) {
 TEST_F(ArchiveTest, ATokenMayExpireManyTimes) {
   http.on("https://auth.test/t?scope=repository%3Aapp%3Apull&service=reg")
       .reply(200, R"({"token":"t"})");
+  const std::string index_url = repository + "/manifests/" + test::digest_of(index);
+  http.on(index_url).reply(401, "", test::bearer_challenge("https://auth.test/t"));
+  http.on(index_url).with("Authorization", "Bearer t").reply(200, index);
   for (const auto& image : {arm, amd, proof}) {
     for (const std::string& body : {image.config, image.layer}) {
       http.on(repository + "/blobs/" + test::digest_of(body))

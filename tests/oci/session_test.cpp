@@ -520,6 +520,17 @@ TEST(Session, RenewsATokenThatHasExpiredAtTheFirstRealm) {
   }
 }
 
+// What anybody may have says nothing of a token.
+TEST(Session, DoesNotRenewATokenThatWasNeverGood) {
+  FakeHttp http;
+  http.on(tag_url).reply(200, index_json);
+  http.on(other_tag_url).reply(401, "", test::bearer_challenge("https://auth.test/token"));
+  http.on(token_url).reply(200, R"({"token":"t0k"})");
+
+  EXPECT_EQ(error_id(resolve_twice(http).at(1)), "registry.login_needed");
+  EXPECT_EQ(http.count(token_url), 1);
+}
+
 TEST(Session, RenewsATokenOnce) {
   FakeHttp http;
   serve_to(http, "Bearer t0k", test::bearer_challenge("https://auth.test/token"));
