@@ -185,6 +185,8 @@ extern const Command resolve_command{
     .run = run,
     .description =
         "Prints digest, kind (index or manifest) and expanded name, one reference a line, in the\n"
-        "order of the arguments. Every digest is computed here over what the registry sent."};
+        "order of the arguments. The digest of a tag is computed here over what the registry sent; "
+        "those\n"
+        "of an index's platforms are what that verified index names."};
 
 }  // namespace sparkrun::cli
