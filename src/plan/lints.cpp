@@ -13,14 +13,8 @@ namespace {
 
 constexpr std::string_view deprecated_variable = "HF_HUB_ENABLE_HF_TRANSFER";
 
-const profile::OptionValue* find(const RunPlan& plan, std::string_view key) {
-  const auto found = std::ranges::find_if(
-      plan.container, [&](const profile::OptionValue& value) { return value.option->key == key; });
-  return found == plan.container.end() ? nullptr : &*found;
-}
-
 bool has_value(const RunPlan& plan, std::string_view key, std::string_view value) {
-  const profile::OptionValue* const found = find(plan, key);
+  const profile::OptionValue* const found = plan.find(key);
   return found && !found->values.empty() && found->values.front() == value;
 }
 
@@ -47,18 +41,17 @@ std::vector<std::string> lints(const RunPlan& plan) {
   const auto warn_if = [&](bool is_so, std::string text) {
     if (is_so) warnings.push_back(std::move(text));
   };
-  const bool has_restart = find(plan, "restart") && !has_value(plan, "restart", "no");
-  warn_if(find(plan, "shm_size") && has_value(plan, "ipc", "host"),
+  const bool has_restart = plan.find("restart") && !has_value(plan, "restart", "no");
+  warn_if(plan.find("shm_size") && has_value(plan, "ipc", "host"),
           "shm_size has no effect with ipc = \"host\": the host's /dev/shm is used");
-  warn_if(
-      (find(plan, "publish") || find(plan, "publish_all")) && has_value(plan, "network", "host"),
-      "publish has no effect with network = \"host\": the ports are the host's already");
+  warn_if((plan.find("publish") || plan.find("publish_all")) && has_value(plan, "network", "host"),
+          "publish has no effect with network = \"host\": the ports are the host's already");
   warn_if(plan.image.pin != "lock" && has_moving_tag(plan.profile.image),
           fmt::format("{} has no tag that stays: a lock would pin it", plan.profile.image));
   warn_if(passes_variable(plan, deprecated_variable),
           fmt::format("{} is deprecated and has no effect: set HF_XET_HIGH_PERFORMANCE",
                       deprecated_variable));
-  warn_if(has_restart && find(plan, "remove"), "docker refuses `restart` together with `remove`");
+  warn_if(has_restart && plan.find("remove"), "docker refuses `restart` together with `remove`");
   warn_if(
       has_restart && plan.gpu.access != profile::GpuAccess::none,
       "restart: the engine starts the job again on its own, without checks and without a record");

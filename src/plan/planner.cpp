@@ -76,8 +76,10 @@ void expand_env_files(std::vector<OptionValue>& container, const PlanFacts& fact
 
 ResolvedMount resolve_mount(const profile::Mount& mount, const fs::path& base,
                             const PlanFacts& facts, Missing& missing) {
-  ResolvedMount resolved{
-      .source = mount.source, .target = mount.target, .read_only = mount.read_only};
+  ResolvedMount resolved{.source = mount.source,
+                         .target = mount.target,
+                         .read_only = mount.read_only,
+                         .options = mount.options};
   if (profile::is_volume_name(mount.source)) {
     resolved.is_volume = true;
     return resolved;
@@ -185,7 +187,6 @@ RunPlan make_plan(const profile::Profile& profile, PinnedImage image, GpuChoice 
   RunPlan plan{.profile = profile,
                .image = std::move(image),
                .gpu = std::move(gpu),
-               .name = options.name,
                .command = options.command.empty() ? profile.command : options.command,
                .container = merge_container(profile, options)};
   plan.interactive = facts.in_is_usable;

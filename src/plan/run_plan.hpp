@@ -25,7 +25,7 @@ struct PinnedImage {
   std::string config;
   std::string chain;
   std::string platform;
-  std::string pin;       // lock, remembered, digest, image-id
+  std::string pin;       // lock, remembered, digest, image-id; empty: not pinned (only shown)
   std::string pin_note;  // one line for people: where the pin came from
   // The fallback that stands in for `reference`, and why; empty: none does.
   std::string taken;
@@ -43,9 +43,10 @@ struct ResolvedMount {
   std::string source;  // absolute, or the name of a volume
   std::string target;
   bool read_only = false;
-  bool must_create = false;     // missing, and the profile says create = true
-  bool is_volume = false;       // the engine's own, by name
-  bool is_from_profile = true;  // false: the caller's, from the command line
+  bool must_create = false;               // missing, and the profile says create = true
+  bool is_volume = false;                 // the engine's own, by name
+  std::vector<std::string> options = {};  // as of profile::Mount
+  bool is_from_profile = true;            // false: the caller's, from the command line
 };
 
 enum class TtyMode { automatic, always, never };
@@ -53,7 +54,6 @@ enum class TtyMode { automatic, always, never };
 // What the command line adds to the profile.
 struct RunOptions {
   TtyMode tty = TtyMode::automatic;
-  std::string name;                  // --name; empty: one is made at launch
   std::vector<std::string> command;  // replaces the profile's when not empty
   std::vector<profile::OptionValue>
       container;  // replaces (flag, value) or adds to (list, table) the profile's
@@ -87,7 +87,6 @@ struct RunPlan {
   GpuChoice gpu;
   bool tty = false;
   bool interactive = false;
-  std::string name;
   std::vector<std::string> command;
   std::vector<profile::OptionValue> container;
   std::vector<ResolvedMount> mounts;
@@ -95,6 +94,11 @@ struct RunPlan {
       env;                                  // name=value, from profile and command line
   std::vector<std::string> host_variables;  // passed by name only, set on the host
   std::vector<std::string> warnings;
+
+  // The value of a [container] key; null where it is not set.
+  [[nodiscard]] const profile::OptionValue* find(std::string_view key) const;
+  // The name that profile or caller gave the container; empty: one is made at launch.
+  [[nodiscard]] std::string name() const;
 };
 
 // What a launch adds to the words that a person would type.

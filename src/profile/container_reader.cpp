@@ -17,8 +17,8 @@ namespace {
 
 using Kind = TomlNode::Kind;
 
-// Options that would contradict what sparkrun does with the container: it names it, stays with it,
-// and chooses its platform.
+// Options that would contradict what sparkrun does with the container, or that it has to know of:
+// written as words they would go by unseen.
 constexpr std::array options_of_sparkrun = std::to_array<std::string_view>(
     {"--detach", "--cidfile", "--name", "--platform", "--arch", "--os", "--help"});
 
@@ -30,7 +30,7 @@ std::string advice(std::string_view key) {
   if (option == nullptr && key.size() == 1) option = find_by_flag("-" + flag);
   if (option == nullptr) return "";
   if (!option->key.empty()) return fmt::format(" (did you mean `{}`?)", option->key);
-  if (option->flag == "--gpus" || option->flag == "--runtime") return " (see [gpu])";
+  if (option->flag == "--gpus") return " (see [gpu])";
   if (option->flag == "--volume" || option->flag == "--mount") {
     return " (mounts are written [[mount]])";
   }
@@ -94,8 +94,12 @@ std::optional<OptionValue> read_option(Section& section, const Option& option) {
   if (node == nullptr) return std::nullopt;
   OptionValue value{.option = &option};
   switch (option.arity) {
-    case Arity::flag:
-      return section.boolean(option.key).value_or(false) ? std::optional{value} : std::nullopt;
+    case Arity::flag: {
+      const bool is_on = section.boolean(option.key).value_or(option.is_on_by_default);
+      if (is_on == option.is_on_by_default) return std::nullopt;
+      if (option.is_on_by_default) value.values = {"false"};
+      return value;
+    }
     case Arity::value:
       if (auto text = read_value(section, option, *node)) value.values = {std::move(*text)};
       break;
@@ -123,9 +127,10 @@ void judge_word(const TomlNode& node, const Word& word, Faults& faults) {
   }
   if (word.option &&
       std::ranges::find(options_of_sparkrun, word.option->flag) != options_of_sparkrun.end()) {
-    faults.add(node, fmt::format("`{}` cannot be in `container.extra_args`: sparkrun names the "
-                                 "container, stays with it and chooses its platform",
-                                 word.flag));
+    const std::string_view key = word.option->key;
+    faults.add(node, fmt::format("`{}` cannot be in `container.extra_args`: {}", word.flag,
+                                 key.empty() ? "sparkrun decides it for each run"
+                                             : fmt::format("write `{}` in [container]", key)));
   }
 }
 

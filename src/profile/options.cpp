@@ -16,11 +16,14 @@ constexpr ValueKind number = ValueKind::number;
 constexpr ValueKind size = ValueKind::size;
 constexpr bool probe = true;  // the probe gets it too
 constexpr bool job = false;   // only the job gets it
+constexpr bool on = true;     // the engine's default
 
-// All of `docker run --help` (28.2) that means something on Linux, and two flags of podman. The
-// order is the one of the command line that people know from NVIDIA's documentation: --rm, --ipc,
-// --ulimit first.
+// All of `docker run --help` (28.2) that means something on Linux, and what podman run (4.3) has
+// beside it and people use. The order is the one of the command line that people know from NVIDIA's
+// documentation: --rm, --ipc, --ulimit first.
 constexpr std::array table_of_options = std::to_array<Option>({
+    {"detach", "--detach", "-d", flag, both, "", job, text},
+    {"name", "--name", "", value, both, "", job, text},
     {"remove", "--rm", "", flag, both, "", job, text},
     {"init", "--init", "", flag, both, "", job, text},
     {"privileged", "--privileged", "", flag, both, "privileged", probe, text},
@@ -110,24 +113,47 @@ constexpr std::array table_of_options = std::to_array<Option>({
     {"pull", "--pull", "", value, both, "", job, text},
     {"isolation", "--isolation", "", value, docker, "", job, text},
     {"use_api_socket", "--use-api-socket", "", flag, docker, "docker-socket", job, text},
+    {"runtime", "--runtime", "", value, both, "", probe, text},
+
+    {"attach", "--attach", "-a", list, both, "", job, text},
+    {"detach_keys", "--detach-keys", "", value, both, "", job, text},
+    {"sig_proxy", "--sig-proxy", "", flag, both, "", job, text, on},
+
+    {"replace", "--replace", "", flag, podman, "", job, text},
+    {"rmi", "--rmi", "", flag, podman, "", job, text},
+    {"pod", "--pod", "", value, podman, "other-container", job, text},
+    {"requires", "--requires", "", list, podman, "", job, text},
+    {"secret", "--secret", "", list, podman, "", job, text},
+    {"systemd", "--systemd", "", value, podman, "", job, text},
+    {"sdnotify", "--sdnotify", "", value, podman, "", job, text},
+    {"timeout", "--timeout", "", value, podman, "", job, number},
+    {"tz", "--tz", "", value, podman, "", job, text},
+    {"umask", "--umask", "", value, podman, "", probe, text},
+    {"uidmap", "--uidmap", "", list, podman, "", probe, text},
+    {"gidmap", "--gidmap", "", list, podman, "", probe, text},
+    {"env_host", "--env-host", "", flag, podman, "host-env", job, text},
+    {"unsetenv", "--unsetenv", "", list, podman, "", probe, text},
+    {"unsetenv_all", "--unsetenv-all", "", flag, podman, "", probe, text},
+    {"http_proxy", "--http-proxy", "", flag, podman, "", job, text, on},
+    {"no_hosts", "--no-hosts", "", flag, podman, "", job, text},
+    {"passwd", "--passwd", "", flag, podman, "", probe, text, on},
+    {"image_volume", "--image-volume", "", value, podman, "", job, text},
+    {"read_only_tmpfs", "--read-only-tmpfs", "", flag, podman, "", probe, text, on},
+    {"health_on_failure", "--health-on-failure", "", value, podman, "", job, text},
+    {"cgroups", "--cgroups", "", value, podman, "", job, text},
 
     // Flags with a place of their own in a profile, or that sparkrun writes itself.
     {"", "--gpus", "", value, both, "", probe, text},
-    {"", "--runtime", "", value, both, "", probe, text},
     {"", "--volume", "-v", list, both, "", job, text},
     {"", "--mount", "", list, both, "", job, text},
     {"", "--env", "-e", list, both, "host-env", probe, text},
-    {"", "--name", "", value, both, "", job, text},
     {"", "--platform", "", value, both, "", job, text},
     {"", "--arch", "", value, podman, "", job, text},
     {"", "--os", "", value, podman, "", job, text},
     {"", "--interactive", "-i", flag, both, "", job, text},
     {"", "--tty", "-t", flag, both, "", job, text},
-    {"", "--attach", "-a", list, both, "", job, text},
-    {"", "--detach", "-d", flag, both, "", job, text},
-    {"", "--detach-keys", "", value, both, "", job, text},
-    {"", "--sig-proxy", "", flag, both, "", job, text},
     {"", "--cidfile", "", value, both, "", job, text},
+    {"", "--disable-content-trust", "", flag, docker, "", job, text, on},
     {"", "--quiet", "-q", flag, both, "", job, text},
     {"", "--help", "", flag, both, "", job, text},
 });

@@ -41,6 +41,8 @@ struct Option {
   // Also given to the short container that looks at the image before the job starts.
   bool is_for_probe = false;
   ValueKind kind = ValueKind::text;
+  // Of a flag: what the engine does when it is not given. Only the other state is worth a word.
+  bool is_on_by_default = false;
 };
 
 // In the order in which flags are written.
@@ -51,7 +53,9 @@ const Option* find_by_flag(std::string_view spelling);
 
 struct OptionValue {
   const Option* option;
-  std::vector<std::string> values;  // flag: none; value: one; list: each; table: `name=value` each
+  // flag: none, or `false` where it is on by default; value: one; list: each; table: `name=value`
+  // each
+  std::vector<std::string> values;
 };
 
 }  // namespace sparkrun::profile

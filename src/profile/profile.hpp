@@ -33,6 +33,7 @@ struct Mount {
   std::string target;
   bool create = false;  // make the source folder, as the caller, when it is missing
   bool read_only = false;
+  std::vector<std::string> options = {};  // what else -v takes behind the target: `z`, `rshared`
 };
 
 struct HostVariable {
@@ -57,9 +58,12 @@ struct Profile {
   std::string image;    // as written
   std::vector<std::string> fallback;
   std::vector<std::string> platforms = {"linux/arm64"};
-  std::string engine;  // empty: whatever the user has
+  bool names_platforms = false;  // `platforms` is written in the profile
+  std::string engine;            // empty: whatever the user has
   std::vector<std::string> command;
   std::vector<HostVariable> env_from_host;
+  // name -> file whose content is the value; as written: may be relative, start with `~`, ...
+  std::vector<std::pair<std::string, std::string>> env_from_file;
   Gpu gpu;
   std::vector<OptionValue> container;   // in the order of options()
   std::vector<std::string> extra_args;  // words that are passed through as they are

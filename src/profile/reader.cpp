@@ -45,6 +45,9 @@ class Reader {
     }
     if (const TomlNode* const mounts = section.take("mount")) read_mounts(*mounts);
     if (const TomlNode* const env = section.take("env", Kind::table)) read_env(*env);
+    if (const TomlNode* const table = section.take("env_from_file", Kind::table)) {
+      read_env_files(*table);
+    }
     if (const TomlNode* const table = section.take("preflight", Kind::table)) {
       read_preflight(*table);
     }
@@ -98,6 +101,7 @@ class Reader {
     profile_.fallback = section.texts("fallback").value_or(profile_.fallback);
     for (const std::string& pattern : profile_.fallback) judge_tag(section, pattern);
     if (auto platforms = section.texts("platforms")) {
+      profile_.names_platforms = true;
       read_platforms(*section.table().find("platforms"), std::move(*platforms));
     }
     const auto names = section.texts("env_from_host");
@@ -167,7 +171,9 @@ class Reader {
     Mount mount{.source = section.text("source").value_or(""),
                 .target = section.text("target").value_or(""),
                 .create = section.boolean("create").value_or(false),
-                .read_only = section.boolean("read_only").value_or(false)};
+                .read_only = section.boolean("read_only").value_or(false),
+                .options = section.texts("options").value_or(std::vector<std::string>{})};
+    judge_mount_options(table, mount.options);
     for (const std::string_view key : {"source", "target"}) {
       const TomlNode* const node = table.find(key);
       if (node == nullptr) {
@@ -191,11 +197,28 @@ class Reader {
     profile_.mounts.push_back(std::move(mount));
   }
 
+  // `-v SOURCE:TARGET:OPTION,...`: a colon or a comma would begin another part.
+  void judge_mount_options(const TomlNode& table, const std::vector<std::string>& options) {
+    for (const std::string& option : options) {
+      if (option == "ro" || option == "rw" || option == "readonly") {
+        faults_.add(*table.find("options"), fmt::format("`{}` in `mount.options` is written "
+                                                        "`read_only = {}`",
+                                                        option, option != "rw"));
+      } else if (option.empty() || option.find_first_of(":, ") != std::string::npos) {
+        faults_.add(*table.find("options"),
+                    fmt::format("`{}` cannot be one of `mount.options`; they are words such as `z` "
+                                "or `rshared`",
+                                option));
+      }
+    }
+  }
+
   void read_env(const TomlNode& table) {
     Section section{table, "env", faults_};
     for (const auto& [name, node] : table.entries) {
       const std::string label = section.label(name);
-      if (!is_variable_name(name)) {
+      // Programs take other names than a shell does: `my.option`.
+      if (!is_plain_name(name)) {
         faults_.add(node, fmt::format("`{}` is not the name of a variable", name));
       } else if (node.kind == Kind::string && is_secret(name, node.string)) {
         faults_.add(node,
@@ -204,6 +227,21 @@ class Reader {
                                 label, name));
       } else if (const auto value = section.checked_text(node, label, Controls::allow)) {
         profile_.env.emplace_back(name, *value);
+      }
+    }
+  }
+
+  void read_env_files(const TomlNode& table) {
+    Section section{table, "env_from_file", faults_};
+    for (const auto& [name, node] : table.entries) {
+      const auto path = section.checked_text(node, section.label(name), Controls::refuse);
+      if (!is_variable_name(name)) {
+        faults_.add(node, fmt::format("`{}` is not the name of a variable", name));
+      } else if (path && path->empty()) {
+        faults_.add(node, fmt::format("`{}` is empty; name the file that holds the value",
+                                      section.label(name)));
+      } else if (path) {
+        profile_.env_from_file.emplace_back(name, *path);
       }
     }
   }
@@ -242,10 +280,42 @@ class Reader {
     if (profile_.gpu.devices.empty() && !can_be_empty) {
       faults_.add(1, 1, "`gpu.devices` is empty; write \"all\", or `access = \"none\"` for no GPU");
     }
+    judge_runtime();
+    judge_variables();
+  }
+
+  void judge_runtime() {
+    const auto runtime =
+        std::ranges::find(profile_.container, find_by_key("runtime"), &OptionValue::option);
+    const bool has_own = profile_.gpu.access == GpuAccess::cdi ||
+                         profile_.gpu.access == GpuAccess::none ||
+                         profile_.gpu.access == GpuAccess::gpus;
+    if (runtime == profile_.container.end() || has_own) return;
+    faults_.add(
+        1, 1,
+        fmt::format("`container.runtime` and `gpu.access = \"{}\"` both choose a runtime; with a "
+                    "runtime of your own write access = \"none\", \"gpus\" or \"cdi\"",
+                    to_string(profile_.gpu.access)));
+  }
+
+  // Each variable has one source.
+  void judge_variables() {
+    using NameValue = std::pair<std::string, std::string>;
+    const auto has = [](const std::vector<NameValue>& pairs, const std::string& name) {
+      return std::ranges::find(pairs, name, &NameValue::first) != pairs.end();
+    };
     for (const HostVariable& variable : profile_.env_from_host) {
-      if (std::ranges::find(profile_.env, variable.name,
-                            &std::pair<std::string, std::string>::first) != profile_.env.end()) {
+      if (has(profile_.env, variable.name)) {
         faults_.add(1, 1, fmt::format("`{}` is in [env] and in `env_from_host`", variable.name));
+      }
+      if (has(profile_.env_from_file, variable.name)) {
+        faults_.add(
+            1, 1, fmt::format("`{}` is in [env_from_file] and in `env_from_host`", variable.name));
+      }
+    }
+    for (const auto& [name, path] : profile_.env_from_file) {
+      if (has(profile_.env, name)) {
+        faults_.add(1, 1, fmt::format("`{}` is in [env] and in [env_from_file]", name));
       }
     }
   }

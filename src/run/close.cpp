@@ -45,10 +45,10 @@ plan::LaunchExtras launch_extras(const Prepared& prepared, const fs::path& cidfi
   const std::string name = plan.profile.name.empty() ? "image" : plan.profile.name;
   plan::LaunchExtras extras{.cidfile = cidfile.string()};
   // The end of a ULID is random: two runs in one second have different names.
-  extras.name = plan.name.empty()
+  extras.name = plan.name().empty()
                     ? fmt::format("sparkrun-{}-{}", name,
                                   to_lower(prepared.id.substr(prepared.id.size() - 6)))
-                    : plan.name;
+                    : plan.name();
   extras.labels = {{"dev.sparkrun.run", prepared.id},
                    {"dev.sparkrun.profile", plan.profile.name},
                    {"dev.sparkrun.digest", digest}};

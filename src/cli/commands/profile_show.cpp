@@ -49,10 +49,13 @@ Json to_json(const profile::Profile& profile) {
     mounts.push_back({{"source", mount.source},
                       {"target", mount.target},
                       {"create", mount.create},
-                      {"read_only", mount.read_only}});
+                      {"read_only", mount.read_only},
+                      {"options", mount.options}});
   }
   Json& env = json["env"] = Json::object();
   for (const auto& [name, value] : profile.env) env[name] = value;
+  Json& files = json["env_from_file"] = Json::object();
+  for (const auto& [name, path] : profile.env_from_file) files[name] = path;
   Json& preflight = json["preflight"] = Json::object();
   if (profile.preflight.min_available_gib)
     preflight["min_available_gib"] = *profile.preflight.min_available_gib;
@@ -78,7 +81,11 @@ std::vector<std::string> argv_of(const profile::Profile& profile, const profile:
   facts.path_exists = [](const plan::fs::path&) { return true; };
   for (const profile::HostVariable& variable : profile.env_from_host)
     facts.variables.emplace(variable.name, "");
-  const plan::PinnedImage image{.reference = profile.image, .run_as = profile.image};
+  const plan::PinnedImage image{.reference = profile.image,
+                                .run_as = profile.image,
+                                .platform = profile.names_platforms && profile.platforms.size() == 1
+                                                ? profile.platforms.front()
+                                                : ""};
   return plan::docker_argv(
       plan::make_plan(profile, image, plan::choose_gpu_access(profile.gpu, nullptr), {}, facts));
 }

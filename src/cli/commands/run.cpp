@@ -44,7 +44,6 @@ constexpr auto options = std::to_array<Option>({
     {"--env", "-e", Takes::value, "NAME[=VALUE]",
      "set a variable; without a value the host's is passed"},
     {"--volume", "-v", Takes::value, "SRC:DST[:ro]", "mount a folder or file of the host"},
-    {"--name", "", Takes::value, "NAME", "name of the container"},
     {"--tty", "", Takes::value, "WHEN", "give the job a terminal", Values::any,
      "auto|always|never"},
     {"--status-file", "", Takes::value, "FILE", "write how the run ended to FILE, as JSON",
@@ -81,7 +80,6 @@ run::Request to_request(const Arguments& arguments) {
   request.is_dry_run = arguments.has("--dry-run");
   plan::RunOptions& plan = request.options;
   plan.tty = tty_mode(arguments.value_or("--tty", "auto"));
-  plan.name = arguments.value_or("--name", "");
   plan.command = arguments.command();
   plan.container = arguments.engine_flags();
   if (const auto access = arguments.value("--gpu-access"))

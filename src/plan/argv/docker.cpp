@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "plan/argv/docker.hpp"
 
+#include "base/text.hpp"
 #include "plan/gpu_access.hpp"
 #include "profile/words.hpp"
 
@@ -53,7 +54,7 @@ void append_option(Argv& argv, const OptionValue& value) {
   const std::string flag{value.option->flag};
   switch (value.option->arity) {
     case Arity::flag:
-      argv.push_back(flag);
+      argv.push_back(value.values.empty() ? flag : flag + "=" + value.values.front());
       break;
     case Arity::value:
       argv.push_back(flag + "=" + value.values.front());
@@ -74,8 +75,13 @@ std::string csv_field(const std::string& text) {
 
 // -v, which people read faster, unless the paths hold what separates its parts.
 void append_mount(Argv& argv, const ResolvedMount& mount, bool is_read_only) {
-  if ((mount.source + mount.target).find_first_of(":,\"") == std::string::npos) {
-    append(argv, {"-v", mount.source + ":" + mount.target + (is_read_only ? ":ro" : "")});
+  // Only -v has words for the options, and only --mount has colons in a path.
+  if (!mount.options.empty() ||
+      (mount.source + mount.target).find_first_of(":,\"") == std::string::npos) {
+    std::vector<std::string> modes = mount.options;
+    if (is_read_only) modes.insert(modes.begin(), "ro");
+    append(argv, {"-v", mount.source + ":" + mount.target + (modes.empty() ? "" : ":") +
+                            join(modes, ",")});
     return;
   }
   append(argv, {"--mount",
@@ -92,17 +98,19 @@ void append_variables(Argv& argv, const RunPlan& plan, const LaunchExtras* extra
   for (const auto& [name, value] : extras->env) append(argv, {"-e", name + "=" + value});
 }
 
-// An index holds several platforms, so the one that is meant is named.
+// An index holds several platforms and so may a tag, so the one that is meant is named.
 void append_image(Argv& argv, const PinnedImage& image) {
   const bool is_index = !image.index.empty() && image.run_as.ends_with("@" + image.index);
-  if (is_index && !image.platform.empty()) append(argv, {"--platform", image.platform});
+  const bool is_unpinned = image.pin.empty();
+  if ((is_index || is_unpinned) && !image.platform.empty()) {
+    append(argv, {"--platform", image.platform});
+  }
   argv.push_back(image.run_as);
 }
 
 void append_extras(Argv& argv, const RunPlan& plan, const LaunchExtras* extras) {
-  const std::string& name = plan.name.empty() && extras ? extras->name : plan.name;
-  if (!name.empty()) append(argv, {"--name", name});
   if (extras == nullptr) return;
+  if (plan.name().empty()) append(argv, {"--name", extras->name});
   if (!extras->cidfile.empty()) append(argv, {"--cidfile", extras->cidfile});
   for (const auto& [key, value] : extras->labels) append(argv, {"--label", key + "=" + value});
 }

@@ -30,6 +30,10 @@ std::string line_of(const profile::Profile& profile, const PinnedImage& image,
       docker_argv(make_plan(profile, image, choose_gpu_access(profile.gpu, nullptr), {}, facts)));
 }
 
+RunOptions named(const std::string& name) {
+  return {.container = {{profile::find_by_key("name"), {name}}}};
+}
+
 std::string line_of(const RunPlan& plan) { return shell_join(docker_argv(plan)); }
 
 // What a real shell makes of a line.
@@ -79,7 +83,8 @@ TEST(DockerArgv, NamesThePlatformOfAnIndexRightBeforeTheImage) {
   plan.image = {.run_as = std::string{"a/b@"} + index_digest,
                 .index = index_digest,
                 .manifest = "sha256:1",
-                .platform = "linux/arm64"};
+                .platform = "linux/arm64",
+                .pin = "lock"};
   EXPECT_EQ(line_of(plan),
             std::string{"docker run -it --platform linux/arm64 a/b@"} + index_digest);
 
@@ -87,6 +92,29 @@ TEST(DockerArgv, NamesThePlatformOfAnIndexRightBeforeTheImage) {
   EXPECT_EQ(line_of(plan), "docker run -it a/b@sha256:1");
   plan.image.run_as = "sha256:2";
   EXPECT_EQ(line_of(plan), "docker run -it sha256:2");
+}
+
+TEST(DockerArgv, NamesThePlatformWhereNothingIsPinned) {
+  RunPlan plan = made_up_plan("");
+  plan.image = {.run_as = "a/b:1", .platform = "linux/arm64"};
+
+  EXPECT_EQ(line_of(plan), "docker run -it --platform linux/arm64 a/b:1");
+}
+
+TEST(DockerArgv, WritesAFlagOnlyWhereItChangesSomething) {
+  const RunPlan plan = made_up_plan("[container]\nsig_proxy = false\ninit = false\n");
+
+  EXPECT_EQ(line_of(plan), "docker run -it --sig-proxy=false reg.test/a@sha256:1");
+  EXPECT_EQ(line_of(made_up_plan("[container]\nsig_proxy = true\n")),
+            "docker run -it reg.test/a@sha256:1");
+}
+
+TEST(DockerArgv, WritesWhatElseAMountIs) {
+  const RunPlan plan = made_up_plan(
+      "[[mount]]\nsource = \"/data\"\ntarget = \"/d\"\nread_only = true\noptions = [\"z\", "
+      "\"rshared\"]\n");
+
+  EXPECT_EQ(line_of(plan), "docker run -it -v /data:/d:ro,z,rshared reg.test/a@sha256:1");
 }
 
 struct Access {
@@ -142,13 +170,13 @@ extra_args = ["--cap-add=IPC_LOCK"]
 B = ""
 A = "x y"
 )",
-                                    {.name = "mine"});
+                                    named("mine"));
 
-  EXPECT_EQ(
-      line_of(plan),
-      "docker run -it --init --publish 127.0.0.1:1:1 --publish 2:2 --user=1000:1000 --entrypoint= "
-      "--label b=2 --label a=1 --name mine --cap-add=IPC_LOCK -e B= -e 'A=x y' -e HF_TOKEN "
-      "reg.test/a@sha256:1 --model 'two words'");
+  EXPECT_EQ(line_of(plan),
+            "docker run -it --name=mine --init --publish 127.0.0.1:1:1 --publish 2:2 "
+            "--user=1000:1000 --entrypoint= "
+            "--label b=2 --label a=1 --cap-add=IPC_LOCK -e B= -e 'A=x y' -e HF_TOKEN "
+            "reg.test/a@sha256:1 --model 'two words'");
 }
 
 TEST(DockerArgv, NeverHoldsTheValueOfAHostVariable) {
@@ -196,9 +224,9 @@ TEST(DockerArgv, ALaunchAddsItsMarks) {
   EXPECT_EQ(shell_join(docker_argv(made_up_plan(""), &extras)),
             "docker run -it --name sparkrun-p-1 --cidfile /run/cid --label dev.sparkrun.run=01 "
             "-e SPARKRUN_RUN_ID=01 reg.test/a@sha256:1");
-  EXPECT_NE(shell_join(docker_argv(made_up_plan("", {.name = "mine"}), &extras))
-                .find("--name mine --cidfile"),
-            std::string::npos);
+  EXPECT_EQ(shell_join(docker_argv(made_up_plan("", named("mine")), &extras)),
+            "docker run -it --name=mine --cidfile /run/cid --label dev.sparkrun.run=01 "
+            "-e SPARKRUN_RUN_ID=01 reg.test/a@sha256:1");
 }
 
 TEST(DockerArgv, ComesBackUnchangedFromARealShell) {
@@ -245,7 +273,7 @@ target = "/v"
 )";
 
 TEST(DockerProbe, HasWhatTheJobHasAndCannotChangeAnything) {
-  RunPlan plan = made_up_plan(full_profile, {.name = "mine"});
+  RunPlan plan = made_up_plan(full_profile, named("mine"));
   plan.gpu = {.access = GpuAccess::runtime_and_gpus, .devices = "all"};
 
   EXPECT_EQ(

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: MIT
+#include "plan/run_plan.hpp"
+
+#include <algorithm>
+
+namespace sparkrun::plan {
+
+const profile::OptionValue* RunPlan::find(std::string_view key) const {
+  const auto found = std::ranges::find_if(
+      container, [&](const profile::OptionValue& value) { return value.option->key == key; });
+  return found == container.end() ? nullptr : &*found;
+}
+
+std::string RunPlan::name() const {
+  const profile::OptionValue* const name = find("name");
+  return name == nullptr ? "" : name->values.front();
+}
+
+}  // namespace sparkrun::plan
