@@ -28,6 +28,7 @@ void take_start(Run& run, const Json& record) {
   run.platform = string_or(image, "platform");
   run.pin = string_or(image, "pin");
   run.profile = string_or(member(record, "profile"), "name");
+  run.lock_path = string_or(member(record, "lock"), "path");
   run.commit = string_or(member(record, "git"), "commit");
   run.host = string_or(member(record, "host"), "name");
   run.boot = string_or(member(record, "host"), "boot");

@@ -31,6 +31,7 @@ struct Run {
   std::string chain;
   std::string platform;
   std::string pin;
+  std::string lock_path;
   std::string commit;
   std::string host;  // name
   std::string boot;  // boot id of the host

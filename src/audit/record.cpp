@@ -38,6 +38,9 @@ Json env_of(const plan::RunPlan& plan) {
   for (const std::string& name : plan.host_variables) {
     json.push_back({{"name", name}, {"from", "host"}});
   }
+  for (const auto& [name, path] : plan.file_variables) {
+    json.push_back({{"name", name}, {"from", "file"}, {"path", path}});
+  }
   return json;
 }
 

@@ -76,17 +76,52 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
      "write `sha256:` and 64 lower-case hex digits, or `sha512:` and 128",
      "A digest is an algorithm, a colon and lower-case hex of exactly the right length (OCI "
      "image-spec, descriptor.md, \"Digests\")."},
+    {"engine.cdi_missing", ExitCode::engine, false,
+     "write one: `sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml`; write it anew after "
+     "a driver update",
+     "A CDI specification describes the GPU's device nodes and libraries to the engine. There is "
+     "none for nvidia.com/gpu, or the one that is there names what is gone."},
+    {"engine.cdi_mode", ExitCode::engine, false,
+     "set `gpu.access` to `auto` or `runtime` in the profile",
+     "The NVIDIA Container Toolkit is in cdi mode, where its runtime brings the GPU and refuses to "
+     "work next to --gpus."},
+    {"engine.cdi_unsupported", ExitCode::engine, false,
+     "set `gpu.access` to `auto` or `gpus`; docker has CDI since 25 (feature `cdi`), by default "
+     "since 28",
+     "The engine was given a CDI device name (nvidia.com/gpu=all) and takes it for a file."},
+    {"engine.device_missing", ExitCode::engine, false,
+     "check the path under `container.device`; /dev/infiniband is there once the RDMA driver is "
+     "loaded",
+     "A device that the profile passes into the container does not exist on the host."},
+    {"engine.driver_missing", ExitCode::engine, false,
+     "`nvidia-smi` on the host says more; after a driver update, reboot",
+     "The container toolkit could not talk to the NVIDIA driver of the host."},
+    {"engine.driver_too_old", ExitCode::engine, false,
+     "update the host's driver (DGX OS: `sudo apt full-upgrade`), or choose an image that is built "
+     "for an older CUDA",
+     "The image says in its configuration which CUDA it needs at least, and the host's driver has "
+     "an older one."},
     {"engine.failed", ExitCode::engine, true,
      "read the engine's own words above; its log (`journalctl -u docker`) may say more",
      "The container engine was reached and answered with an error of its own."},
     {"engine.gpu_access", ExitCode::engine, false,
-     "install and register the NVIDIA Container Toolkit (`nvidia-ctk runtime configure "
-     "--runtime=docker`, then restart docker), or set `gpu.access = \"auto\"` in the profile",
-     "The profile asks for a way to reach the GPU that this engine does not offer: `runtime` needs "
-     "a runtime called nvidia, `cdi` needs a CDI specification for nvidia.com/gpu."},
+     "set `gpu.access` to `auto` or `cdi` in the profile",
+     "The profile asks for a way to reach the GPU that the engine does not know: `runtime` and "
+     "`gpus` are docker's."},
     {"engine.missing", ExitCode::engine, false,
-     "install docker (DGX OS ships it), or put its client on PATH",
+     "install docker (DGX OS ships it) or podman, or put its client on PATH",
      "The client program of the container engine is not on PATH."},
+    {"engine.name_taken", ExitCode::engine, false,
+     "choose another name (`--name`), or remove the old container: `docker rm NAME`",
+     "A container's name is unique, and one that was not removed at its end keeps it. Without a "
+     "name of your own each run gets a new one."},
+    {"engine.no_space", ExitCode::engine, false,
+     "make room: `sparkrun image prune`, `docker image prune`, or a larger disk for the engine's "
+     "data",
+     "The image does not fit where the engine keeps its images."},
+    {"engine.no_terminal", ExitCode::engine, false,
+     "leave `--tty` at `auto`: a terminal is given where there is one",
+     "The job was to have a terminal, and standard input is none, as in CI."},
     {"engine.other_content", ExitCode::other_content, false,
      "remove the local image (`docker image rm {image}`) and run again to pull the locked one; if "
      "it "
@@ -96,13 +131,35 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
     {"engine.permission", ExitCode::engine, false,
      "add yourself to the group of the socket (`sudo usermod -aG docker $USER`, then log in again)",
      "The engine's socket exists and you may not open it."},
+    {"engine.port_taken", ExitCode::engine, false,
+     "stop what uses the port (`ss -ltnp` names it), or publish another one",
+     "A port that the profile publishes is in use on the host."},
+    {"engine.rlimit", ExitCode::engine, false,
+     "write `memlock = \"max\"` under [container.ulimits], or run the engine as root",
+     "The engine may not raise a limit above its own: rootless engines, and engines in a "
+     "container, cannot give memlock = -1."},
+    {"engine.runtime_missing", ExitCode::engine, false,
+     "register it: `sudo nvidia-ctk runtime configure --runtime=docker`, then `sudo systemctl "
+     "restart docker`; or set `gpu.access = \"auto\"`",
+     "The NVIDIA Container Toolkit is installed, but the engine does not know a runtime called "
+     "nvidia."},
+    {"engine.toolkit_missing", ExitCode::engine, false,
+     "install it: `sudo apt install nvidia-container-toolkit`, then `sudo nvidia-ctk runtime "
+     "configure --runtime=docker` and `sudo systemctl restart docker`",
+     "What gives containers the GPU is the NVIDIA Container Toolkit (DGX OS ships it), and the "
+     "engine does not find it."},
     {"engine.unreachable", ExitCode::engine, true,
      "start the engine (`sudo systemctl start docker`), or correct DOCKER_HOST or the docker "
      "context",
      "The engine's socket does not answer: the daemon is not running, or DOCKER_HOST points "
      "elsewhere."},
-    {"engine.unsupported", ExitCode::engine, false, "use docker on a local unix socket",
-     "The engine or the way to reach it is one that this version of sparkrun cannot drive."},
+    {"engine.unsupported", ExitCode::engine, false,
+     "take the option out, or choose the other engine (`--engine`)",
+     "The profile asks for something that docker or podman alone can do."},
+    {"engine.wrong_architecture", ExitCode::engine, false,
+     "run a build for this machine: `--platform`, or another image; `sparkrun resolve REF` lists "
+     "its platforms",
+     "The image's programs are made for another processor than the host's."},
     {"env.missing", ExitCode::invalid, false,
      "export the variable, or write `\"{variable}?\"` in env_from_host if the job can do without "
      "it",
@@ -161,6 +218,9 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
      "A check that blocks failed: the job would not work on this host, or would work wrongly."},
     {"profile.cycle", ExitCode::invalid, false, "take one `extends` of the chain away",
      "Profiles that extend one another must end somewhere, after eight steps at most."},
+    {"profile.exists", ExitCode::invalid, false,
+     "choose another name, or write over it with --force",
+     "A profile of that name is in the project already, and it may hold somebody's work."},
     {"profile.invalid", ExitCode::invalid, false,
      "correct the lines named above; docs/formats.md lists every key",
      "A profile has unknown keys, values of the wrong type, or is not TOML."},

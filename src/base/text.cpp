@@ -41,6 +41,15 @@ size_t utf8_length(std::string_view text, size_t at) {
   return overlong || surrogate || too_high ? 0 : length;
 }
 
+// The bytes of a control character at the start of the text that does more than to end a line or a
+// column: C0 but for tab and newline, DEL, and C1 in UTF-8; 0 when there is none.
+size_t control_length(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  if (first == 0x7f || (first < 0x20 && first != '\t' && first != '\n')) return 1;
+  const bool is_c1 = first == 0xc2 && text.size() > 1 && static_cast<unsigned char>(text[1]) < 0xa0;
+  return is_c1 ? 2 : 0;
+}
+
 }  // namespace
 
 std::pair<std::string_view, std::string_view> split_once(std::string_view text, char separator) {
@@ -110,17 +119,36 @@ std::optional<long long> parse_number(std::string_view text) {
   return number;
 }
 
+bool is_utf8(std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = utf8_length(text, at);
+    if (length == 0) return false;
+    at += length;
+  }
+  return true;
+}
+
 std::string shell_quote(std::string_view word) {
-  // `=` first would be expanded by zsh (`=ls`), `~` is not in the safe set.
-  if (!word.empty() && word.front() != '=' && std::ranges::all_of(word, is_shell_safe)) {
+  // zsh expands `=ls`, with MAGIC_EQUAL_SUBST also behind another `=`; `~` is not in the safe set.
+  const bool is_zsh_safe = !word.starts_with('=') && word.find("==") == std::string_view::npos;
+  if (!word.empty() && is_zsh_safe && std::ranges::all_of(word, is_shell_safe)) {
     return std::string{word};
   }
   std::string quoted = "'";
-  for (const char c : word) {
-    if (c == '\'')
+  for (size_t at = 0; at < word.size(); ++at) {
+    const size_t control = control_length(word.substr(at));
+    if (control > 0) {
+      // As bytes they would drive the terminal that the line is read on.
+      quoted += "'\"$(printf '";
+      for (const char byte : word.substr(at, control))
+        quoted += fmt::format("\\{:03o}", static_cast<unsigned char>(byte));
+      quoted += "')\"'";
+      at += control - 1;
+    } else if (word[at] == '\'') {
       quoted += "'\\''";
-    else
-      quoted += c;
+    } else {
+      quoted += word[at];
+    }
   }
   return quoted + "'";
 }

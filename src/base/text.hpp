@@ -24,6 +24,8 @@ std::string to_hex(std::string_view bytes);
 // The whole text as a decimal number without sign, or nothing (also when it does not fit).
 std::optional<long long> parse_number(std::string_view text);
 
+bool is_utf8(std::string_view text);
+
 // One word of a POSIX shell command line: quoted only where a shell would change it.
 std::string shell_quote(std::string_view word);
 std::string shell_join(const std::vector<std::string>& words);

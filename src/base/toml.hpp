@@ -23,6 +23,7 @@ struct TomlNode {
   std::vector<std::pair<std::string, TomlNode>> entries{};  // of a table, in the order of the file
   int line = 0;                                             // 1-based
   int column = 0;
+  size_t source = 0;  // which of several documents it is from; set by who merges them
 
   [[nodiscard]] const TomlNode* find(std::string_view key) const;
 };

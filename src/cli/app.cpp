@@ -159,6 +159,16 @@ void understand(std::span<const std::string> words, Line& line, const sys::Syste
   // same.
   output.json = std::ranges::find(words, "--json") != words.end();
   const Split split = split_words(words);
+  // What is shown, recorded and pasted back has to be text.
+  for (const std::string& word :
+       split.command&& split.command->takes_command ? split.words : std::vector<std::string>{}) {
+    if (!is_utf8(word)) {
+      line.command = split.command;
+      throw Error{"usage.bad_value",
+                  fmt::format("`{}` is not UTF-8", printable(word)),
+                  {{"command", std::string{split.command->name}}}};
+    }
+  }
   line.command = split.command;
   line.group = split.group;
   try {

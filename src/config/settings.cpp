@@ -25,7 +25,10 @@ constexpr auto table = std::to_array<Setting>({
     {"cacert", SettingKind::text, "", "", "PEM file of CAs that registries may be signed by, too"},
     {"connect_timeout", SettingKind::number, "", "10",
      "seconds until a registry must be connected"},
-    {"engine", SettingKind::text, "docker|podman", "docker", "the container engine"},
+    {"engine", SettingKind::text, "docker|podman", "",
+     "the container engine; unset: what the profile names, else what is installed"},
+    {"engine_command", SettingKind::list, "", "",
+     "the words that call the engine, such as sudo -n docker; also `[engine] command`"},
     {"first_byte_timeout", SettingKind::number, "", "15", "seconds that a registry may be silent"},
     {"hub_mirrors", SettingKind::list, "", "",
      "URLs of mirrors that are asked before Docker Hub, in this order"},
@@ -163,26 +166,38 @@ void Settings::load_file(const sys::fs::path& path) {
   }
   std::vector<std::string> problems;
   for (const auto& [key, node] : std::get<TomlNode>(parsed).entries) {
-    const auto report = [&](const std::string& what) {
-      problems.push_back(fmt::format("{}:{}:{}: {}", path.string(), node.line, node.column, what));
-    };
-    const auto setting = std::ranges::find(table, key, &Setting::key);
-    if (setting == table.end()) {
-      report(fmt::format("unknown key `{}`{}", printable(key), did_you_mean(key, keys())));
+    // `[engine] name, command` says the same as `engine` and `engine_command`.
+    const bool is_engine_table = key == "engine" && node.kind == TomlNode::Kind::table;
+    if (!is_engine_table) {
+      load_value(key, node, path, problems);
       continue;
     }
-    const std::optional<std::string> value = to_text(*setting, node);
-    if (!value) {
-      report(fmt::format("`{}` must be {}", key, describe(setting->kind)));
-    } else if (const auto fault = find_fault(*setting, *value)) {
-      report(*fault);
-    } else {
-      set(key, *value, path.string());
+    for (const auto& [inner, value] : node.entries) {
+      load_value(inner == "name" ? "engine" : "engine_" + inner, value, path, problems);
     }
   }
   if (!problems.empty()) {
     throw Error{
         "config.invalid", "the config file is not valid", {{"path", path.string()}}, problems};
+  }
+}
+
+void Settings::load_value(const std::string& key, const TomlNode& node, const sys::fs::path& path,
+                          std::vector<std::string>& problems) {
+  const auto report = [&](const std::string& what) {
+    problems.push_back(fmt::format("{}:{}:{}: {}", path.string(), node.line, node.column, what));
+  };
+  const auto setting = std::ranges::find(table, key, &Setting::key);
+  if (setting == table.end()) {
+    return report(fmt::format("unknown key `{}`{}", printable(key), did_you_mean(key, keys())));
+  }
+  const std::optional<std::string> value = to_text(*setting, node);
+  if (!value) {
+    report(fmt::format("`{}` must be {}", key, describe(setting->kind)));
+  } else if (const auto fault = find_fault(*setting, *value)) {
+    report(*fault);
+  } else {
+    set(key, *value, path.string());
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/toml.hpp"
 #include "sys/environment.hpp"
 
 #include <chrono>
@@ -49,6 +50,8 @@ class Settings {
     std::string origin;
   };
   void load_file(const sys::fs::path& path);
+  void load_value(const std::string& key, const TomlNode& node, const sys::fs::path& path,
+                  std::vector<std::string>& problems);
   std::map<std::string, Value, std::less<>> values_;
 };
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "engine/engine.hpp"
+#include "engine/client.hpp"
 
 namespace sparkrun::engine {
 
-// Docker: questions go to the Engine API over the local unix socket (no process, a millisecond);
-// pulls and containers go through the `docker` client, whose terminal, progress and signal
-// behaviour people know.
-std::unique_ptr<Engine> open_docker(sys::System& system);
+// Docker. Where its socket is on this host and may be opened, questions go to the Engine API (no
+// process, a millisecond); pulls and containers go through the `docker` client, whose terminal,
+// progress and signal behaviour people know. With a command of one's own (`sudo -n docker`), and
+// for an engine elsewhere (tcp://, ssh://), everything goes through the client.
+std::unique_ptr<Engine> open_docker(std::vector<std::string> command, sys::System& system);
 
-// The socket that docker's own client would use: DOCKER_HOST, else the current context, else the
-// default. Throws `engine.unsupported` for tcp:// and ssh://.
-sys::fs::path docker_socket(const sys::Environment& environment);
+// What docker's own client would talk to: DOCKER_HOST, else the current context, else the default.
+std::string docker_host(const sys::Environment& environment);
 
 }  // namespace sparkrun::engine

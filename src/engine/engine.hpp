@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sparkrun::engine {
@@ -25,9 +26,11 @@ struct EngineFacts {
   std::string root_directory;   // where images are kept
   std::string toolkit_mode;     // of the NVIDIA Container Toolkit on this host: auto, legacy, cdi;
                                 // empty: unknown
+  bool has_toolkit = false;     // its programs are on this host
   bool has_nvidia_cdi = false;  // a CDI specification for nvidia.com/gpu is installed
   bool is_rootless = false;
   bool is_remote = false;  // host files are not the engine's files
+  std::string address;     // of a remote engine, without its secrets: `ssh://spark`
 
   [[nodiscard]] bool has_runtime(std::string_view runtime) const;
 };
@@ -51,6 +54,14 @@ struct ContainerState {
   bool is_oom_killed = false;
 };
 
+// An image in the engine's store, with all its names.
+struct StoredImage {
+  std::string id;
+  std::vector<std::string> tags;          // NAME:TAG
+  std::vector<std::string> repo_digests;  // NAME@DIGEST
+  long long bytes = 0;                    // on disk; layers that are shared count with each
+};
+
 // A client of one container engine. It knows no profile, lock or plan. Everything throws
 // `engine.*`.
 class Engine {
@@ -58,11 +69,20 @@ class Engine {
   virtual ~Engine() = default;
 
   virtual const EngineFacts& facts() = 0;
+  [[nodiscard]] virtual const std::string& name() const = 0;  // docker, podman
+  // The words that every command line of it begins with: `docker`, or `sudo -n docker`.
+  [[nodiscard]] virtual const std::vector<std::string>& command() const = 0;
   // `reference` as the engine's own command line takes it, or an image id.
   virtual std::optional<LocalImage> find_image(const std::string& reference) = 0;
   // `NAME@DIGEST`, for one platform. The engine's progress goes to our stderr when `show_progress`.
   virtual void pull(const std::string& reference, const std::string& platform,
                     bool show_progress) = 0;
+  virtual void tag(const std::string& reference, const std::string& name) = 0;
+  // Those with a name that matches a pattern such as `sparkrun/*`.
+  virtual std::vector<StoredImage> list_images(const std::string& pattern) = 0;
+  // Takes one name (NAME:TAG or NAME@DIGEST) away; with its last name the image goes. A name that
+  // is not there is fine. Refused while a container needs the image.
+  virtual void remove_image(const std::string& reference) = 0;
   // Takes the images of the tar stream that `producer` (a command line) writes.
   virtual void load(const std::vector<std::string>& producer) = 0;
 
@@ -70,8 +90,11 @@ class Engine {
   virtual sys::ProcessResult run_captured(const std::vector<std::string>& argv,
                                           const std::string& input,
                                           std::chrono::milliseconds timeout) = 0;
-  // Starts the job in the foreground, with our streams.
-  virtual std::unique_ptr<sys::ForegroundProcess> start(const std::vector<std::string>& argv) = 0;
+  // Starts the job in the foreground, with our streams. `variables` are added to the client's own
+  // environment, where `-e NAME` finds their values.
+  virtual std::unique_ptr<sys::ForegroundProcess> start(
+      const std::vector<std::string>& argv,
+      const std::vector<std::pair<std::string, std::string>>& variables) = 0;
 
   virtual std::optional<ContainerState> find_container(const std::string& name_or_id) = 0;
   // SIGTERM (or the image's stop signal), then SIGKILL after `grace`. Absent containers are fine.
@@ -79,7 +102,15 @@ class Engine {
   virtual void remove(const std::string& name_or_id) = 0;
 };
 
-// The engine of that name (`docker`; empty: docker). Reads nothing until asked.
-std::unique_ptr<Engine> open(std::string_view name, sys::System& system);
+// Which engine, and how it is called.
+struct Choice {
+  std::string name;                  // docker, podman; empty: what is installed, docker first
+  std::vector<std::string> command;  // `sudo -n docker`; empty: the name
+  std::string said_by;               // `--engine`, `profile app`, ..; for errors
+};
+
+// A client of the chosen engine. Reads nothing but PATH until asked. Throws `engine.missing` where
+// none is installed.
+std::unique_ptr<Engine> open(const Choice& choice, sys::System& system);
 
 }  // namespace sparkrun::engine

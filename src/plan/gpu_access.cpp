@@ -38,22 +38,33 @@ GpuChoice choose_automatically(const engine::EngineFacts* facts) {
           "the engine has neither a runtime called nvidia nor a CDI specification"};
 }
 
+// The id of the error says what is missing, since each is mended in another way.
 void require(GpuAccess access, const engine::EngineFacts& facts) {
   const bool wants_runtime = access == GpuAccess::runtime || access == GpuAccess::runtime_and_gpus;
-  if (wants_runtime ? facts.has_runtime(nvidia_runtime)
-                    : access != GpuAccess::cdi || facts.has_nvidia_cdi) {
-    return;
+  const std::string wish = fmt::format("`gpu.access = \"{}\"`", to_string(access));
+  if (facts.name == "podman") {
+    // Podman 4 takes --gpus and ignores it; its --runtime names a program of its own configuration.
+    const bool is_old = split_once(facts.version, '.').first == "4";
+    if ((access == GpuAccess::gpus && is_old) || (wants_runtime && !facts.version.empty())) {
+      throw Error{"engine.gpu_access",
+                  fmt::format("{} is docker's way to the GPU; podman has CDI", wish)};
+    }
+    if (access != GpuAccess::cdi) return;
   }
-  const std::string there =
-      fmt::format("runtimes: {}; CDI specification for nvidia.com/gpu: {}",
-                  facts.runtimes.empty() ? "none" : join(facts.runtimes, ", "),
-                  facts.has_nvidia_cdi ? "yes" : "no");
-  throw Error{
-      "engine.gpu_access",
-      fmt::format("`gpu.access = \"{}\"` needs {}, which {} does not have ({})", to_string(access),
-                  wants_runtime ? "a runtime called nvidia" : "a CDI specification",
-                  facts.name.empty() ? "the engine" : facts.name, there),
-      {{"access", std::string{to_string(access)}}, {"available", there}}};
+  if (wants_runtime && !facts.has_runtime(nvidia_runtime)) {
+    // Of a remote engine's host nobody knows what is installed.
+    const bool is_unregistered = facts.has_toolkit || facts.is_remote;
+    throw Error{
+        is_unregistered ? "engine.runtime_missing" : "engine.toolkit_missing",
+        fmt::format("{} needs a runtime called nvidia, which {} does not have (its runtimes: {}){}",
+                    wish, facts.name, facts.runtimes.empty() ? "none" : join(facts.runtimes, ", "),
+                    is_unregistered ? "" : ", and the NVIDIA Container Toolkit is not installed")};
+  }
+  if (access == GpuAccess::cdi && !facts.has_nvidia_cdi && !facts.is_remote) {
+    throw Error{"engine.cdi_missing",
+                fmt::format("{} needs a CDI specification for nvidia.com/gpu, and {} has none",
+                            wish, facts.name)};
+  }
 }
 
 // `device=0,1,capabilities=utility` -> `device=0,1` and `capabilities=utility`: a part without `=`
@@ -75,6 +86,9 @@ std::vector<std::string> fields(std::string_view devices) {
 
 profile::Gpu requested_gpu(const profile::Profile& profile, const RunOptions& options) {
   profile::Gpu gpu = profile.gpu;
+  gpu.devices = options.gpu_devices.value_or(gpu.devices);
+  // Whoever names devices wants a GPU.
+  if (options.gpu_devices && gpu.access == GpuAccess::none) gpu.access = GpuAccess::automatic;
   gpu.access = options.gpu_access.value_or(gpu.access);
   return gpu;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "plan/paths.hpp"
 
+#include "base/secret.hpp"
+
 #include <fmt/format.h>
 
 namespace sparkrun::plan {
@@ -17,6 +19,10 @@ ExpandedPath expand_variables(std::string_view text, const PlanFacts& facts) {
     const size_t close = text.find('}', open);
     if (close == std::string_view::npos) return {.problem = "`${` without its `}`"};
     const std::string_view name = text.substr(open + 2, close - open - 2);
+    if (is_secret_name(name)) {
+      return {.problem = fmt::format("`{}` is the name of a secret, and a path is no place for one",
+                                     name)};
+    }
     const auto found = facts.variables.find(name);
     if (found == facts.variables.end() || found->second.empty()) {
       return {.problem = fmt::format("the variable `{}` is {}", name,
@@ -29,10 +35,10 @@ ExpandedPath expand_variables(std::string_view text, const PlanFacts& facts) {
 
 }  // namespace
 
-fs::path resolve_links(const fs::path& path) {
+std::optional<fs::path> resolve_links(const fs::path& path) {
   std::error_code failure;
-  const fs::path real = fs::weakly_canonical(path, failure);
-  return failure ? path.lexically_normal() : real;
+  fs::path real = fs::weakly_canonical(path, failure);
+  return failure ? std::nullopt : std::optional{std::move(real)};
 }
 
 ExpandedPath expand_path(std::string_view written, const fs::path& base, const PlanFacts& facts) {

@@ -3,9 +3,10 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "plan/caller.hpp"
 #include "plan/lints.hpp"
-#include "plan/paths.hpp"
-#include "profile/values.hpp"
+#include "plan/mounts.hpp"
+#include "plan/variables.hpp"
 
 #include <fmt/format.h>
 
@@ -16,22 +17,16 @@ namespace {
 
 using profile::Arity;
 using profile::OptionValue;
-using NameValue = std::pair<std::string, std::string>;
-
-// What stands in the way; all of it is said at once.
-struct Missing {
-  std::vector<std::string> mounts;
-  std::vector<std::string> variables;  // names
-};
 
 void override_option(std::vector<OptionValue>& container, const OptionValue& wish) {
   const auto found = std::ranges::find(container, wish.option, &OptionValue::option);
   const bool is_flag = wish.option->arity == Arity::flag;
-  if (is_flag && wish.values == std::vector<std::string>{"false"}) {
+  const bool is_off = wish.values == std::vector<std::string>{"false"};
+  if (is_flag && is_off != wish.option->is_on_by_default) {
     if (found != container.end()) container.erase(found);
   } else if (found == container.end()) {
-    container.push_back(
-        {.option = wish.option, .values = is_flag ? std::vector<std::string>{} : wish.values});
+    container.push_back({.option = wish.option,
+                         .values = is_flag && !is_off ? std::vector<std::string>{} : wish.values});
   } else if (wish.option->arity == Arity::value) {
     found->values = wish.values;
   } else if (wish.option->arity == Arity::list) {
@@ -50,134 +45,56 @@ void override_option(std::vector<OptionValue>& container, const OptionValue& wis
   }
 }
 
-std::vector<OptionValue> merge_container(const profile::Profile& profile,
-                                         const RunOptions& options) {
+bool wishes(const RunOptions& options, std::string_view key) {
+  return std::ranges::any_of(options.container,
+                             [&](const OptionValue& wish) { return wish.option->key == key; });
+}
+
+std::vector<OptionValue> merge_container(const profile::Profile& profile, const RunOptions& options,
+                                         const PlanFacts& facts) {
   std::vector<OptionValue> container = profile.container;
   for (const OptionValue& wish : options.container) override_option(container, wish);
+  if (options.mounts_working_directory && !wishes(options, "workdir")) {
+    override_option(container, {.option = profile::find_by_key("workdir"),
+                                .values = {facts.working_directory.string()}});
+  }
   std::ranges::stable_sort(container, {}, &OptionValue::option);  // the order of the table
   return container;
 }
 
-void expand_env_files(std::vector<OptionValue>& container, const PlanFacts& facts,
-                      Missing& missing) {
-  const auto files = std::ranges::find_if(
-      container, [](const OptionValue& value) { return value.option->flag == "--env-file"; });
-  if (files == container.end()) return;
-  for (std::string& file : files->values) {
-    const ExpandedPath expanded = expand_path(file, facts.project_root, facts);
-    const std::string problem = !expanded.problem.empty() ? expanded.problem
-                                : !facts.path_exists(expanded.path)
-                                    ? expanded.path + " does not exist"
-                                    : "";
-    if (!problem.empty()) missing.mounts.push_back(fmt::format("env file `{}`: {}", file, problem));
-    file = expanded.path;
-  }
-}
-
-ResolvedMount resolve_mount(const profile::Mount& mount, const fs::path& base,
-                            const PlanFacts& facts, Missing& missing) {
-  ResolvedMount resolved{.source = mount.source,
-                         .target = mount.target,
-                         .read_only = mount.read_only,
-                         .options = mount.options};
-  if (profile::is_volume_name(mount.source)) {
-    resolved.is_volume = true;
-    return resolved;
-  }
-  const ExpandedPath expanded = expand_path(mount.source, base, facts);
-  resolved.source = expanded.path;
-  if (!expanded.problem.empty()) {
-    missing.mounts.push_back(fmt::format("mount `{}`: {}", mount.source, expanded.problem));
-  } else if (!facts.path_exists(expanded.path)) {
-    resolved.must_create = mount.create;
-    if (!mount.create) {
-      missing.mounts.push_back(
-          fmt::format("mount `{}`: {} does not exist", mount.source, expanded.path));
+// `memlock = "max"`: as much as this engine can give.
+void set_memlock(RunPlan& plan) {
+  constexpr std::string_view name = "memlock=";
+  const long long most = plan.engine.memlock_bytes_max;
+  for (OptionValue& option : plan.container) {
+    if (option.option->key != "ulimits") continue;
+    for (std::string& limit : option.values) {
+      if (limit == "memlock=max") limit = fmt::format("{}{}", name, most);
+      const bool is_unlimited = limit == "memlock=-1" || limit == "memlock=-1:-1";
+      if (most < 0 || !is_unlimited) continue;
+      plan.warnings.push_back(
+          fmt::format("{} will refuse `memlock = -1`: without root it may have {} bytes at most; "
+                      "`memlock = \"max\"` takes that",
+                      plan.engine.name, most));
     }
   }
-  return resolved;
 }
 
-// A later mount on the same target replaces the earlier one, which docker would refuse.
-void add_mount(RunPlan& plan, ResolvedMount mount) {
-  const auto target = [](const ResolvedMount& one) {
-    return fs::path{one.target + "/"}.lexically_normal();
-  };
-  const auto same = std::ranges::find(plan.mounts, target(mount), target);
-  if (same == plan.mounts.end()) {
-    plan.mounts.push_back(std::move(mount));
-    return;
-  }
-  plan.warnings.push_back(fmt::format("{} is mounted twice: {} takes the place of {}", mount.target,
-                                      mount.source, same->source));
-  *same = std::move(mount);
-}
-
-void add_mounts(RunPlan& plan, const RunOptions& options, const PlanFacts& facts,
-                Missing& missing) {
-  for (const profile::Mount& mount : plan.profile.mounts) {
-    add_mount(plan, resolve_mount(mount, facts.project_root, facts, missing));
-  }
-  for (const profile::Mount& mount : options.mounts) {
-    ResolvedMount resolved = resolve_mount(mount, facts.working_directory, facts, missing);
-    resolved.is_from_profile = false;
-    add_mount(plan, std::move(resolved));
-  }
-}
-
-void set_variable(RunPlan& plan, const NameValue& variable) {
-  std::erase(plan.host_variables, variable.first);
-  const auto found = std::ranges::find(plan.env, variable.first, &NameValue::first);
-  if (found == plan.env.end())
-    plan.env.push_back(variable);
-  else
-    found->second = variable.second;
-}
-
-void pass_variable(RunPlan& plan, const std::string& name) {
-  std::erase_if(plan.env, [&](const NameValue& variable) { return variable.first == name; });
-  if (std::ranges::find(plan.host_variables, name) == plan.host_variables.end()) {
-    plan.host_variables.push_back(name);
-  }
-}
-
-bool is_set_by(const RunOptions& options, const std::string& name) {
-  return std::ranges::find(options.env, name, &NameValue::first) != options.env.end();
-}
-
-void add_variables(RunPlan& plan, const RunOptions& options, const PlanFacts& facts,
-                   Missing& missing) {
-  plan.env = plan.profile.env;
-  std::vector<profile::HostVariable> from_host = plan.profile.env_from_host;
-  from_host.insert(from_host.end(), options.env_from_host.begin(), options.env_from_host.end());
-  for (const profile::HostVariable& variable : from_host) {
-    if (is_set_by(options, variable.name)) continue;  // the caller gave the value
-    if (facts.variables.contains(variable.name))
-      pass_variable(plan, variable.name);
-    else if (variable.is_required)
-      missing.variables.push_back(variable.name);
-  }
-  for (const NameValue& variable : options.env) set_variable(plan, variable);
-}
-
-void refuse_missing(const Missing& missing) {
-  std::vector<std::string> problems = missing.mounts;
-  for (const std::string& name : missing.variables) {
-    problems.push_back(fmt::format("the variable `{}` is not set", name));
+// Flags that the other engine alone has.
+void refuse_foreign_options(const RunPlan& plan) {
+  using profile::EngineSet;
+  const EngineSet foreign = plan.engine.name == "podman" ? EngineSet::docker : EngineSet::podman;
+  std::vector<std::string> problems;
+  for (const OptionValue& value : plan.container) {
+    if (value.option->engines != foreign) continue;
+    problems.push_back(fmt::format("`container.{}`: {} has no {}", value.option->key,
+                                   plan.engine.name, value.option->flag));
   }
   if (problems.empty()) return;
-  const std::string message =
-      problems.size() == 1
-          ? problems.front()
-          : fmt::format("{} things that the run needs are missing", problems.size());
-  if (missing.mounts.empty()) {
-    throw Error{
-        "env.missing",
-        message,
-        {{"variable", missing.variables.front()}, {"variables", join(missing.variables, ", ")}},
-        problems};
-  }
-  throw Error{"mount.missing", message, {}, problems};
+  throw Error{"engine.unsupported",
+              fmt::format("{} cannot do all that the profile asks for", plan.engine.name),
+              {},
+              problems};
 }
 
 }  // namespace
@@ -185,21 +102,27 @@ void refuse_missing(const Missing& missing) {
 RunPlan make_plan(const profile::Profile& profile, PinnedImage image, GpuChoice gpu,
                   const RunOptions& options, const PlanFacts& facts) {
   RunPlan plan{.profile = profile,
+               .engine = facts.engine,
                .image = std::move(image),
                .gpu = std::move(gpu),
                .command = options.command.empty() ? profile.command : options.command,
-               .container = merge_container(profile, options)};
+               .container = merge_container(profile, options, facts),
+               .extra_args = profile.extra_args};
+  plan.extra_args.insert(plan.extra_args.end(), options.extra_args.begin(),
+                         options.extra_args.end());
   plan.interactive = facts.in_is_usable;
   plan.tty = options.tty == TtyMode::always ||
              (options.tty == TtyMode::automatic && facts.in_is_terminal && facts.out_is_terminal);
 
   Missing missing;
-  expand_env_files(plan.container, facts, missing);
   add_mounts(plan, options, facts, missing);
   add_variables(plan, options, facts, missing);
-  refuse_missing(missing);
+  missing.throw_if_any();
+  become_caller(plan, facts);
+  set_memlock(plan);
+  refuse_foreign_options(plan);
 
-  for (std::string& warning : lints(plan)) plan.warnings.push_back(std::move(warning));
+  plan.lints = lints(plan, facts);
   return plan;
 }
 

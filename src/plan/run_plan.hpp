@@ -27,6 +27,8 @@ struct PinnedImage {
   std::string platform;
   std::string pin;       // lock, remembered, digest, image-id; empty: not pinned (only shown)
   std::string pin_note;  // one line for people: where the pin came from
+  std::string cuda_version = {};  // of the image's config: `13.0.1.012`; empty: unknown
+  long long download_bytes = -1;  // compressed; -1: unknown
   // The fallback that stands in for `reference`, and why; empty: none does.
   std::string taken;
   std::string taken_because;
@@ -47,6 +49,7 @@ struct ResolvedMount {
   bool is_volume = false;                 // the engine's own, by name
   std::vector<std::string> options = {};  // as of profile::Mount
   bool is_from_profile = true;            // false: the caller's, from the command line
+  bool is_relative = false;               // was written relative to the project's root
 };
 
 enum class TtyMode { automatic, always, never };
@@ -59,12 +62,34 @@ struct RunOptions {
       container;  // replaces (flag, value) or adds to (list, table) the profile's
   std::vector<profile::Mount> mounts;
   std::vector<std::pair<std::string, std::string>> env;
+  std::vector<std::string> extra_args;  // words that are passed through as they are
   std::vector<profile::HostVariable> env_from_host;
   std::optional<profile::GpuAccess> gpu_access;
+  std::optional<std::string> gpu_devices;
+  bool mounts_working_directory = false;  // --here
+  bool mounts_hf_cache = false;           // --hf-cache
 };
 
-// The path without symbolic links, as far as it exists.
-fs::path resolve_links(const fs::path& path);
+// The path without symbolic links, as far as it exists; nothing where a link leads to where this
+// user may not look.
+std::optional<fs::path> resolve_links(const fs::path& path);
+
+// Who asks for the run: `user = "caller"` makes the job the same user.
+struct Caller {
+  unsigned uid = 0;
+  unsigned gid = 0;
+  std::string name;
+};
+
+// What the plan needs to know of the engine; the default is a docker of this host.
+struct EngineTraits {
+  std::string name = "docker";
+  std::vector<std::string> command = {"docker"};  // words that its command lines begin with
+  bool is_rootless = false;
+  std::string remote_address;  // empty: host files are the engine's files
+  // The highest RLIMIT_MEMLOCK that it can give, in bytes; -1: without limit.
+  long long memlock_bytes_max = -1;
+};
 
 // What the plan needs to know of the surroundings.
 struct PlanFacts {
@@ -75,14 +100,19 @@ struct PlanFacts {
   bool in_is_usable = true;
   bool in_is_terminal = false;
   bool out_is_terminal = false;
+  Caller caller;
+  EngineTraits engine;
   // All that planning asks of the file system.
   std::function<bool(const fs::path&)> path_exists = sys::path_exists;
-  std::function<fs::path(const fs::path&)> real_path = resolve_links;
+  std::function<std::optional<fs::path>(const fs::path&)> real_path = resolve_links;
+  // The same question where the answer is a hint and no condition.
+  std::function<bool(const fs::path&)> has_script = sys::path_exists;
 };
 
 // Everything a launch needs, as a value; printing it is `--dry-run`.
 struct RunPlan {
   profile::Profile profile;
+  EngineTraits engine;
   PinnedImage image;
   GpuChoice gpu;
   bool tty = false;
@@ -93,7 +123,11 @@ struct RunPlan {
   std::vector<std::pair<std::string, std::string>>
       env;                                  // name=value, from profile and command line
   std::vector<std::string> host_variables;  // passed by name only, set on the host
-  std::vector<std::string> warnings;
+  // Passed by name only, too: name -> the file that holds the value, absolute.
+  std::vector<std::pair<std::string, std::string>> file_variables;
+  std::vector<std::string> extra_args;  // of the profile, then of the caller
+  std::vector<std::string> warnings;    // of this run
+  std::vector<std::string> lints;       // of the profile, the same in each run: lints()
 
   // The value of a [container] key; null where it is not set.
   [[nodiscard]] const profile::OptionValue* find(std::string_view key) const;
@@ -107,6 +141,8 @@ struct LaunchExtras {
   std::string cidfile;
   std::vector<std::pair<std::string, std::string>> labels;
   std::vector<std::pair<std::string, std::string>> env;
+  // Not words: what the client finds in its own environment for the names that it passes on.
+  std::vector<std::pair<std::string, std::string>> client_environment = {};
 };
 
 }  // namespace sparkrun::plan

@@ -18,20 +18,26 @@ namespace {
 
 constexpr std::array names = std::to_array<TrustName>({
     {"credentials",
-     "mounts a folder or file that holds credentials, such as ~/.ssh, ~/.aws or ~/.docker"},
+     "uses a folder, a file or a secret that holds credentials, such as ~/.ssh, ~/.aws or "
+     "~/.docker"},
     {"docker-socket", "reaches the socket of a container engine, and so everything on the host"},
-    {"home", "mounts a whole home folder, or a folder that holds one"},
-    {"host-env", "reads variables of the host's environment (env_from_host, -e NAME, env files)"},
+    {"home", "mounts a whole home folder, a folder that holds one, or something of another user's"},
+    {"host-env",
+     "reads variables or files of the host (env_from_host, env_from_file, -e NAME, env files)"},
     {"host-pid", "sees and signals the processes of the host (pid = \"host\")"},
-    {"host-root", "mounts the host's root folder or one of its system folders, such as /etc"},
+    {"host-root",
+     "reaches the host's root folder or one of its system folders, such as /etc, or a place that "
+     "cannot be told"},
     {"host-userns", "switches user namespace remapping off (userns = \"host\")"},
-    {"other-container", "shares processes, users or files of another container"},
+    {"other-container", "shares processes, users, network or files of another container"},
     {"privileged", "has all capabilities and all devices of the host"},
     {"raw-device", "opens a device of the host, other than GPUs and InfiniBand"},
+    {"startup-files", "mounts files that your shell or desktop runs, such as ~/.bashrc"},
     {"sys-admin",
      "has a capability that amounts to root on the host: ALL, SYS_ADMIN, SYS_MODULE, ..."},
     {"unconfined", "loosens seccomp, AppArmor, SELinux or other security options"},
-    {"unknown-option", "passes an option to the engine that sparkrun does not know"},
+    {"unknown-option",
+     "passes an option to the engine that sparkrun does not know or cannot judge"},
 });
 static_assert(std::ranges::is_sorted(names, {}, &TrustName::name));
 
@@ -39,8 +45,75 @@ constexpr std::array capabilities_of_root =
     std::to_array<std::string_view>({"ALL", "SYS_ADMIN", "SYS_MODULE", "SYS_RAWIO", "SYS_BOOT",
                                      "DAC_READ_SEARCH", "BPF", "MAC_ADMIN"});
 
-constexpr std::array harmless_devices = std::to_array<std::string_view>(
-    {"/dev/nvidia", "/dev/infiniband", "/dev/dri", "/dev/shm", "/dev/null", "/dev/zero"});
+constexpr std::array harmless_devices =
+    std::to_array<std::string_view>({"/dev/nvidia", "/dev/infiniband", "/dev/dri/", "/dev/dri"});
+
+// OCI runtimes that containers have anyway, by the names that engines know them by.
+constexpr std::array usual_runtimes =
+    std::to_array<std::string_view>({"nvidia", "runc", "crun", "io.containerd.runc.v2"});
+
+// Keys of --mount that say no more than -v can.
+constexpr std::array plain_mount_keys = std::to_array<std::string_view>({"type",
+                                                                         "source",
+                                                                         "src",
+                                                                         "target",
+                                                                         "dst",
+                                                                         "destination",
+                                                                         "readonly",
+                                                                         "ro",
+                                                                         "rw",
+                                                                         "bind-propagation",
+                                                                         "bind-nonrecursive",
+                                                                         "bind-recursive",
+                                                                         "consistency",
+                                                                         "volume-nocopy",
+                                                                         "volume-subpath",
+                                                                         "tmpfs-size",
+                                                                         "tmpfs-mode",
+                                                                         "z",
+                                                                         "relabel",
+                                                                         "u",
+                                                                         "chown"});
+constexpr std::array plain_mount_types =
+    std::to_array<std::string_view>({"bind", "volume", "tmpfs"});
+
+// Variables that say where things are, and hold nothing that is not to be seen.
+constexpr std::array place_variables = std::to_array<std::string_view>(
+    {"HOME", "PWD", "USER", "LOGNAME", "TMPDIR", "SCRATCH", "WORK", "DATA", "HF_HOME",
+     "HF_HUB_CACHE", "XDG_CACHE_HOME", "XDG_DATA_HOME", "TORCH_HOME", "CI_PROJECT_DIR",
+     "GITHUB_WORKSPACE"});
+
+// Below the home folder: what a login or a tool that everybody uses runs.
+constexpr std::array startup_files = std::to_array<std::string_view>({".bashrc",
+                                                                      ".bash_profile",
+                                                                      ".bash_login",
+                                                                      ".bash_logout",
+                                                                      ".bash_aliases",
+                                                                      ".profile",
+                                                                      ".zshrc",
+                                                                      ".zshenv",
+                                                                      ".zprofile",
+                                                                      ".zlogin",
+                                                                      ".pam_environment",
+                                                                      ".xprofile",
+                                                                      ".xsessionrc",
+                                                                      ".gitconfig",
+                                                                      ".vimrc",
+                                                                      ".emacs",
+                                                                      ".emacs.d",
+                                                                      ".tmux.conf",
+                                                                      ".local/bin",
+                                                                      "bin",
+                                                                      ".config/autostart",
+                                                                      ".config/systemd",
+                                                                      ".config/environment.d",
+                                                                      ".config/fish",
+                                                                      ".config/git",
+                                                                      ".config/nvim",
+                                                                      ".local/share/systemd",
+                                                                      ".local/share/applications",
+                                                                      ".ipython",
+                                                                      ".vscode-server"});
 
 constexpr std::array harmless_security_options = std::to_array<std::string_view>(
     {"no-new-privileges", "no-new-privileges=true", "no-new-privileges:true", "seccomp=builtin",
@@ -80,6 +153,8 @@ constexpr std::array credential_paths = std::to_array<std::string_view>({".ssh",
                                                                          ".local/share/keyrings",
                                                                          ".local/state/sparkrun",
                                                                          ".mozilla",
+                                                                         ".colima",
+                                                                         ".lima",
                                                                          ".config/google-chrome"});
 
 // `path` is `folder` or lies below it.
@@ -93,18 +168,67 @@ bool is_within_any(const fs::path& path, std::span<const std::string_view> folde
                              [&](std::string_view folder) { return is_within(path, folder); });
 }
 
+// VENDOR/CLASS=DEVICE (CDI SPEC.md), such as nvidia.com/gpu=0; with another slash it is a path.
+bool is_cdi_name(std::string_view text) {
+  const auto [kind, device] = split_once(text, '=');
+  return !device.empty() && device.find_first_of("/.") == std::string_view::npos &&
+         std::ranges::count(kind, '/') == 1 && !kind.starts_with('/') && !kind.starts_with('.') &&
+         split_once(kind, '/').first.find('.') != std::string_view::npos;
+}
+
 // Plain names of groups of devices: /dev/nvidia0 is one of /dev/nvidia.
-bool is_harmless_device(const std::string& path) {
-  // A CDI name, VENDOR/CLASS=DEVICE; as a path it could be a link to any device.
-  if (!path.starts_with('/') && path.find('=') != std::string::npos) return true;
+bool is_harmless_device(std::string_view value) {
+  const std::string_view path = value.substr(0, value.find(':'));
+  if (value.find(',') != std::string_view::npos) return false;
+  if (is_cdi_name(value)) return true;
   const std::string normal = fs::path{path}.lexically_normal().string();
+  if (normal == "/dev/null" || normal == "/dev/zero") return true;
   return std::ranges::any_of(harmless_devices,
                              [&](std::string_view prefix) { return normal.starts_with(prefix); });
+}
+
+// The fields of a --mount as docker reads them: one record of CSV (RFC 4180), keys in any case.
+// Nothing for what is not one plain record.
+std::optional<std::vector<std::pair<std::string, std::string>>> mount_fields(
+    std::string_view text) {
+  std::vector<std::pair<std::string, std::string>> fields;
+  while (true) {
+    std::string field;
+    if (text.starts_with('"')) {
+      const size_t close = text.find('"', 1);
+      if (close == std::string_view::npos) return std::nullopt;
+      field = text.substr(1, close - 1);
+      text.remove_prefix(close + 1);
+      if (!text.empty() && !text.starts_with(',')) return std::nullopt;  // `""` and the like
+    } else {
+      field = text.substr(0, text.find(','));
+      text.remove_prefix(field.size());
+    }
+    if (field.find_first_of("\"\r\n") != std::string::npos) return std::nullopt;
+    const auto [key, value] = split_once(field, '=');
+    fields.emplace_back(to_lower(key), value);
+    if (text.empty()) return fields;
+    text.remove_prefix(1);
+  }
 }
 
 class Judge {
  public:
   Judge(const RunPlan& plan, const PlanFacts& facts) : plan_(plan), facts_(facts) {}
+
+  // Whoever wrote the profile: a checkout must not lead its relative paths out of itself.
+  std::vector<TrustNeed> judge_links() {
+    for (const ResolvedMount& mount : plan_.mounts) {
+      if (!mount.is_from_profile || mount.is_volume || !mount.is_relative) continue;
+      const auto real = facts_.real_path(mount.source);
+      const fs::path project =
+          plain(facts_.real_path(facts_.project_root).value_or(facts_.project_root));
+      if (!real || (!is_within(plain(*real), project) && plain(*real) != plain(mount.source))) {
+        judge_source(mount.source, "mount");
+      }
+    }
+    return std::move(needs_);
+  }
 
   std::vector<TrustNeed> judge() {
     const profile::Profile& profile = plan_.profile;
@@ -117,6 +241,11 @@ class Judge {
     for (const profile::HostVariable& variable : profile.env_from_host) {
       need("host-env", "env_from_host", variable.name);
     }
+    for (const auto& [name, path] : profile.env_from_file) {
+      need("host-env", "env_from_file", name + "=" + path);
+      judge_variables(path);
+    }
+    for (const auto& [name, path] : plan_.file_variables) judge_source(path, "env_from_file");
     return std::move(needs_);
   }
 
@@ -150,23 +279,28 @@ class Judge {
   void judge_option(const profile::Option& option, const std::string& value,
                     std::string_view where) {
     const std::string_view flag = option.flag;
-    const bool joins_container = value.starts_with("container:");
+    const bool joins_container = value.starts_with("container:") || value.starts_with("ns:");
     if (flag == "--volume") return judge_volume(value, where);
     if (flag == "--mount") return judge_mount(value, where);
-    if (joins_container && (flag == "--pid" || flag == "--userns" || flag == "--ipc")) {
-      return need("other-container", where, value);
-    }
+    if (joins_container) return need("other-container", where, value);
     if (!option.risk.empty() && is_risky(flag, value)) need(option.risk, where, value);
+  }
+
+  static bool is_root_capability(std::string_view text) {
+    std::string name = to_upper(trim(text));
+    if (name.starts_with("CAP_")) name.erase(0, 4);
+    return std::ranges::find(capabilities_of_root, name) != capabilities_of_root.end();
   }
 
   static bool is_risky(std::string_view flag, const std::string& value) {
     if (flag == "--pid" || flag == "--userns") return value == "host";
-    if (flag == "--cap-add") {
-      std::string name = to_upper(value);
-      if (name.starts_with("CAP_")) name.erase(0, 4);
-      return std::ranges::find(capabilities_of_root, name) != capabilities_of_root.end();
-    }
-    if (flag == "--device") return !is_harmless_device(value.substr(0, value.find(':')));
+    if (flag == "--network" || flag == "--ipc" || flag == "--uts" || flag == "--cgroupns")
+      return false;  // but for another container's, which was judged before
+    if (flag == "--cap-add") return std::ranges::any_of(split(value, ','), is_root_capability);
+    if (flag == "--device") return !is_harmless_device(value);
+    if (flag == "--log-opt") return value.starts_with("path=");  // podman's log file
+    if (flag == "--runtime") return std::ranges::count(usual_runtimes, value) == 0;
+    if (flag == "--volume-driver") return value != "local";
     if (flag == "--security-opt") {
       return std::ranges::find(harmless_security_options, value) == harmless_security_options.end();
     }
@@ -180,22 +314,25 @@ class Judge {
     if (!is_anonymous && !profile::is_volume_name(source)) judge_source(source, where);
   }
 
-  // `type=bind,source=/,target=/host`; a volume may bind a path as well, through its driver's
-  // options.
+  // `type=bind,source=/,target=/host`. What a volume's driver makes of its options nobody can tell.
   void judge_mount(const std::string& value, std::string_view where) {
-    std::string plain = value;
-    std::erase(plain, '"');
-    for (const std::string_view field : split(plain, ',')) {
-      auto [key, path] = split_once(field, '=');
-      if (key == "volume-opt") std::tie(key, path) = split_once(path, '=');
-      const bool is_source = key == "source" || key == "src" || key == "device";
-      if (is_source && !profile::is_volume_name(path)) judge_source(std::string{path}, where);
+    const auto fields = mount_fields(value);
+    if (!fields) return need("unknown-option", where, value);
+    for (const auto& [key, text] : *fields) {
+      const bool is_plain = std::ranges::count(plain_mount_keys, key) > 0;
+      const bool has_plain_type =
+          key != "type" || std::ranges::count(plain_mount_types, to_lower(text)) > 0;
+      if (!is_plain || !has_plain_type) return need("unknown-option", where, value);
+      const bool is_source = key == "source" || key == "src";
+      if (is_source && !profile::is_volume_name(text)) judge_source(text, where);
     }
   }
 
   void judge_source(const std::string& source, std::string_view where) {
     const fs::path written = plain(facts_.working_directory / source);
-    for (const fs::path& path : {written, plain(facts_.real_path(written))}) {
+    const auto real = facts_.real_path(written);
+    if (!real) return need("host-root", where, source);
+    for (const fs::path& path : {written, plain(*real)}) {
       const std::string_view name = risk_of_path(path);
       if (!name.empty()) return need(name, where, source);
     }
@@ -207,34 +344,61 @@ class Judge {
     return normal.has_filename() || normal == normal.root_path() ? normal : normal.parent_path();
   }
 
+  [[nodiscard]] fs::path real(const fs::path& path) const {
+    return plain(facts_.real_path(path).value_or(path));
+  }
+
+  [[nodiscard]] bool holds_engine_socket(const fs::path& path) const {
+    if (std::ranges::find(engine_sockets, path.filename().string()) != engine_sockets.end() ||
+        is_within("/run/docker.sock", path) || is_within("/var/run/docker.sock", path)) {
+      return true;
+    }
+    constexpr std::string_view scheme = "unix://";
+    const auto host = facts_.variables.find("DOCKER_HOST");
+    return host != facts_.variables.end() && host->second.starts_with(scheme) &&
+           is_within(real(host->second.substr(scheme.size())), path);
+  }
+
+  // Places in a shared /tmp where agents and terminal multiplexers listen.
+  static bool is_agent_folder(const fs::path& path) {
+    if (!is_within(path, "/tmp") || path == "/tmp") return false;
+    const std::string first = (*std::next(path.begin(), 2)).string();
+    return first.starts_with("ssh-") || first.starts_with("tmux-") || first.starts_with("gpg-");
+  }
+
+  [[nodiscard]] std::string_view risk_below_home(const fs::path& path, const fs::path& home) const {
+    const auto overlaps = [&](std::string_view name) {
+      const fs::path place = home / name;
+      return is_within(path, place) || is_within(place, path);
+    };
+    if (std::ranges::any_of(credential_paths, overlaps)) return "credentials";
+    return std::ranges::any_of(startup_files, overlaps) ? "startup-files" : "";
+  }
+
   [[nodiscard]] std::string_view risk_of_path(const fs::path& path) const {
-    const fs::path home = plain(facts_.real_path(facts_.home));
-    const fs::path project = plain(facts_.real_path(facts_.project_root));
+    const fs::path home = real(facts_.home);
+    const fs::path project = real(facts_.project_root);
     if (path == "/") return "host-root";
-    const bool is_socket =
-        std::ranges::find(engine_sockets, path.filename().string()) != engine_sockets.end();
-    if (is_socket || is_within("/run/docker.sock", path) ||
-        is_within("/var/run/docker.sock", path)) {
-      return "docker-socket";
-    }
+    if (holds_engine_socket(path)) return "docker-socket";
     if (is_within(home, path) || path == "/home" || path.parent_path() == "/home") return "home";
-    for (const std::string_view secret : credential_paths) {
-      const fs::path place = home / secret;
-      if (is_within(path, place) || is_within(place, path)) return "credentials";
-    }
+    const std::string_view risk = risk_below_home(path, home);
+    if (!risk.empty()) return risk;
+    if (is_agent_folder(path)) return "credentials";
     // Before the system folders: a CI agent's home and checkout may lie below /var, root's home is
     // one.
     if (is_within(path, home) || is_within(path, project)) return "";
+    if (is_within(path, "/home")) return "home";
     if (is_within_any(path, work_folders)) return "";
     return is_within_any(path, system_folders) ? "host-root" : "";
   }
 
-  // A secret in the name of a folder would reach the container with its mount table.
+  // A value in the name of a folder would reach the container with its mount table, and variables
+  // such as SSH_AUTH_SOCK lead to what they guard.
   void judge_variables(std::string_view source) {
     for (size_t at = source.find("${"); at != std::string_view::npos;
          at = source.find("${", at + 2)) {
       const std::string_view name = source.substr(at + 2, source.find('}', at) - at - 2);
-      if (is_secret_name(name)) need("host-env", "mount", name);
+      if (std::ranges::count(place_variables, name) == 0) need("host-env", "mount", name);
     }
   }
 
@@ -259,7 +423,7 @@ bool is_trust_name(std::string_view text) {
 }
 
 std::vector<TrustNeed> trust_needs(const RunPlan& plan, const PlanFacts& facts) {
-  if (plan.profile.origin != profile::Origin::project) return {};
+  if (plan.profile.origin != profile::Origin::project) return Judge{plan, facts}.judge_links();
   return Judge{plan, facts}.judge();
 }
 

@@ -26,7 +26,8 @@ struct TrustNeed {
   std::string value;  // what is asked for: `host`, `/var/run/docker.sock`, `HF_TOKEN`
 };
 
-// What the plan's profile asks for; nothing unless it comes from a project. What the caller added
+// What the plan's profile asks for, where it comes from a project. Of any other profile only the
+// relative paths that links of the project lead out of it. What the caller added
 // on the command line is the caller's own wish. Sources of mounts are judged with their symbolic
 // links resolved.
 std::vector<TrustNeed> trust_needs(const RunPlan& plan, const PlanFacts& facts);

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace sparkrun::profile {
 namespace {
@@ -25,6 +26,20 @@ std::string advice(std::string_view key) {
   if (find_by_key(key)) return fmt::format(" (did you mean `{}` in [container]?)", key);
   if (key == "mounts" || key == "volumes") return " (mounts are written [[mount]])";
   return "";
+}
+
+// Variables that a container engine's client, the dynamic linker or sudo act on themselves.
+bool changes_client(std::string_view name) {
+  constexpr std::array names =
+      std::to_array<std::string_view>({"PATH", "HOME", "TMPDIR", "ENV", "SHELLOPTS", "HTTP_PROXY",
+                                       "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"});
+  constexpr std::array prefixes = std::to_array<std::string_view>(
+      {"LD_", "DOCKER_", "CONTAINER", "_CONTAINER", "XDG_", "SUDO_", "SSH_", "SSL_", "GO", "GCONV_",
+       "GLIBC_", "BASH", "DBUS_", "REGISTRY_", "STORAGE_", "BUILDAH_", "SPARKRUN_"});
+  const std::string upper = to_upper(name);  // curl and Go read http_proxy as well
+  return std::ranges::find(names, upper) != names.end() ||
+         std::ranges::any_of(prefixes,
+                             [&](std::string_view prefix) { return upper.starts_with(prefix); });
 }
 
 class Reader {
@@ -237,6 +252,10 @@ class Reader {
       const auto path = section.checked_text(node, section.label(name), Controls::refuse);
       if (!is_variable_name(name)) {
         faults_.add(node, fmt::format("`{}` is not the name of a variable", name));
+      } else if (changes_client(name)) {
+        faults_.add(node, fmt::format("`{}` cannot come from a file: the engine's client, which "
+                                      "passes it on, would obey it too",
+                                      name));
       } else if (path && path->empty()) {
         faults_.add(node, fmt::format("`{}` is empty; name the file that holds the value",
                                       section.label(name)));

@@ -60,11 +60,27 @@ fs::path real(const fs::path& path) {
   return failure ? path : canonical;
 }
 
+void set_source(TomlNode& node, size_t source) {
+  node.source = source;
+  for (TomlNode& item : node.items) set_source(item, source);
+  for (auto& [key, value] : node.entries) set_source(value, source);
+}
+
 // The line starts with `key`, blanks, `=`.
 std::optional<std::string_view> assigned(std::string_view line, std::string_view key) {
   if (!line.starts_with(key)) return std::nullopt;
   const std::string_view rest = trim(line.substr(key.size()));
   return rest.starts_with('=') ? std::optional{trim(rest.substr(1))} : std::nullopt;
+}
+
+// A line that hardly any other program's file has; one that is broken elsewhere still counts.
+bool is_own_line(std::string_view line) {
+  constexpr std::array keys = std::to_array<std::string_view>(
+      {"image", "extends", "env_from_host", "platforms", "fallback", "purpose"});
+  constexpr std::array tables =
+      std::to_array<std::string_view>({"[gpu]", "[container]", "[container.ulimits]", "[[mount]]"});
+  return std::ranges::any_of(keys, [&](auto key) { return assigned(line, key).has_value(); }) ||
+         std::ranges::find(tables, trim(line)) != tables.end();
 }
 
 // `nvcr.io/nvidia/pytorch:25.09-py3` -> `pytorch`: for the names of containers.
@@ -105,7 +121,7 @@ bool looks_like_profile(std::string_view text) {
     const auto version = assigned(line, "version");
     has_version |=
         version && !version->empty() && version->front() >= '0' && version->front() <= '9';
-    has_own_key |= assigned(line, "image") || assigned(line, "extends");
+    has_own_key |= is_own_line(line);
   }
   return has_version && has_own_key;
 }
@@ -177,14 +193,16 @@ std::vector<std::string> Store::names_at(Origin origin) const {
   return names;
 }
 
-Profile Store::load(std::string_view name) const {
+Profile Store::load(std::string_view name) const { return load_with_origins(name).profile; }
+
+LoadedProfile Store::load_with_origins(std::string_view name) const {
   // A name that is none must not become a path: `../../etc/x`.
   auto source = is_profile_name(name) ? find_from(name, Origin::project) : std::nullopt;
   if (!source) fail_unknown(name, "");
   return resolve(std::move(*source));
 }
 
-Profile Store::resolve(Source source) const {
+LoadedProfile Store::resolve(Source source) const {
   const Source own = source;
   TomlNode root = parse_profile(own.text, own.display_name());
   std::string texts = own.text;
@@ -205,7 +223,8 @@ Profile Store::resolve(Source source) const {
                   {{"profile", own.name}},
                   chain};
     }
-    const TomlNode below = parse_profile(found->text, found->display_name());
+    TomlNode below = parse_profile(found->text, found->display_name());
+    set_source(below, chain.size() - 1);
     base = extended_name(below);
     root = merge_profiles(below, root);
     texts.append(1, '\0').append(found->text);
@@ -217,7 +236,7 @@ Profile Store::resolve(Source source) const {
   profile.origin = own.origin;
   profile.path = own.path;
   profile.sha256 = sha256_hex(texts);
-  return profile;
+  return {.profile = std::move(profile), .root = std::move(root), .sources = std::move(chain)};
 }
 
 ListedProfile Store::describe(const std::string& name, Origin origin) const {
@@ -226,7 +245,7 @@ ListedProfile Store::describe(const std::string& name, Origin origin) const {
   try {
     auto source = find_at(name, origin);
     if (!source) return listed;
-    const Profile profile = resolve(std::move(*source));
+    const Profile profile = resolve(std::move(*source)).profile;
     listed.summary = profile.summary;
     listed.image = profile.image;
   } catch (const Error& error) {
@@ -252,7 +271,7 @@ Profile Store::from_image(std::string_view reference_text) const {
   const oci::Reference reference = oci::Reference::parse(reference_text);
   const auto source = find_at("pytorch", Origin::built_in);
   if (!source) throw Error{"bug", "the built-in profile pytorch is missing"};
-  const Profile model = resolve(*source);
+  const Profile model = resolve(*source).profile;
   return {.name = short_name(reference),
           .origin = Origin::image,
           .sha256 = model.sha256,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/toml.hpp"
 #include "profile/profile.hpp"
 #include "sys/environment.hpp"
 
@@ -24,7 +25,7 @@ struct Project {
 Project find_project(const sys::Environment& environment, const std::optional<fs::path>& directory);
 
 // Whether a text claims to be a sparkrun profile, also when it has faults: it has lines that begin
-// with `version = NUMBER` and with `image =` or `extends =`.
+// with `version = NUMBER` and with a key or a table of ours (`image =`, `extends =`, `[gpu]`, ..).
 bool looks_like_profile(std::string_view text);
 
 struct ListedProfile {
@@ -37,6 +38,13 @@ struct ListedProfile {
   std::string problem;       // why it cannot be used; empty: it can
 };
 
+// A profile, and where each of its values was written.
+struct LoadedProfile {
+  Profile profile;
+  TomlNode root;                     // merged; `source` of each node counts in `sources`
+  std::vector<std::string> sources;  // the file itself, then what it extends
+};
+
 // Finds profiles by name: in the project, then the user's, the system's, and the built-in ones.
 class Store {
  public:
@@ -47,6 +55,7 @@ class Store {
   // downwards, so that a project never changes what a user's own profile means; a profile that
   // extends its own name means the next origin down. Throws `profile.*`, `file.unreadable`.
   [[nodiscard]] Profile load(std::string_view name) const;
+  [[nodiscard]] LoadedProfile load_with_origins(std::string_view name) const;
 
   // All of them, in the order of look-up, then by name. Faulty ones are listed with their problem.
   [[nodiscard]] std::vector<ListedProfile> list() const;
@@ -73,7 +82,7 @@ class Store {
   [[nodiscard]] std::optional<Source> find_at(std::string_view name, Origin origin) const;
   [[nodiscard]] std::optional<Source> find_from(std::string_view name, Origin first) const;
   [[nodiscard]] std::vector<std::string> names_at(Origin origin) const;
-  [[nodiscard]] Profile resolve(Source source) const;
+  [[nodiscard]] LoadedProfile resolve(Source source) const;
   [[nodiscard]] ListedProfile describe(const std::string& name, Origin origin) const;
   [[noreturn]] void fail_unknown(std::string_view name, const std::string& extended_by) const;
 

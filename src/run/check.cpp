@@ -5,7 +5,8 @@
 #include "base/error.hpp"
 #include "base/secret.hpp"
 #include "base/text.hpp"
-#include "plan/argv/docker.hpp"
+#include "engine/trouble.hpp"
+#include "plan/argv.hpp"
 #include "preflight/facts.hpp"
 
 #include <fmt/format.h>
@@ -44,7 +45,7 @@ ProbeOutcome probe(const Prepared& prepared, engine::Engine& engine, const std::
                    bool replaces_entrypoint) {
   const std::string name =
       "sparkrun-probe-" + to_lower(prepared.id.substr(prepared.id.size() - 10));
-  std::vector<std::string> argv = plan::docker_probe_argv(
+  std::vector<std::string> argv = plan::probe_argv(
       prepared.plan,
       {.name = name,
        .entrypoint = replaces_entrypoint ? std::optional<std::string>{"sh"} : std::nullopt});
@@ -59,11 +60,20 @@ ProbeOutcome probe(const Prepared& prepared, engine::Engine& engine, const std::
   }
   if (result.timed_out) remove_quietly(engine, name);
   if (auto facts = preflight::parse_probe_output(result.out, nonce)) return {std::move(facts), ""};
+  // The job would meet the same; the engine's own codes are 125 and 126 (docker run, "Exit
+  // status").
+  const bool is_engines = result.exit == 125 || result.exit == 126 || result.exit == 127;
+  if (result.exit != 127 && is_engines && engine::recognise(result.err)) {
+    throw engine::refusal(fmt::format("{} could not start a container of {}", engine.name(),
+                                      prepared.plan.image.run_as),
+                          result.err);
+  }
   if (result.timed_out)
     return {{}, fmt::format("the probe did not end within {} s", probe_timeout.count() / 1000)};
+  // What the image prints may be anything that it was given, so only the engine's words are quoted.
   return {{},
-          fmt::format("the probe gave no facts (exit {}): {}", result.exit,
-                      last_lines(result.err.empty() ? result.out : result.err))};
+          fmt::format("the probe gave no facts (exit {}){}", result.exit,
+                      is_engines ? ": " + last_lines(result.err) : "")};
 }
 
 preflight::Subject subject_of(const Prepared& prepared) {

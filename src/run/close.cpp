@@ -3,7 +3,7 @@
 
 #include "base/json_value.hpp"
 #include "base/text.hpp"
-#include "plan/argv/docker.hpp"
+#include "plan/argv.hpp"
 #include "sys/files.hpp"
 
 #include <fmt/format.h>
@@ -70,8 +70,9 @@ Closing launch_recorded(const Prepared& prepared, const EnsuredImage& ensured,
                         sys::System& system) {
   create_mount_sources(prepared.plan);
   const RunFolder folder{system.environment, prepared.id};
-  const plan::LaunchExtras extras = launch_extras(prepared, folder.cidfile());
-  const std::vector<std::string> argv = plan::docker_argv(prepared.plan, &extras);
+  plan::LaunchExtras extras = launch_extras(prepared, folder.cidfile());
+  extras.client_environment = read_file_variables(prepared.plan);
+  const std::vector<std::string> argv = plan::run_argv(prepared.plan, &extras);
   recorder.append(audit::run_start(prepared.id, record_context(prepared, argv, report, system)));
 
   const auto on_bound = [&](const std::string& container,
@@ -101,7 +102,7 @@ void record_refusal(const Prepared& prepared, const Error& error,
   try {
     recorder.append_or_warn(audit::run_refused(
         prepared.id,
-        record_context(prepared, plan::docker_argv(prepared.plan), report ? &*report : nullptr,
+        record_context(prepared, plan::run_argv(prepared.plan), report ? &*report : nullptr,
                        system),
         {.error = std::string{error.id()}, .message = error.what(), .problems = error.problems()}));
   } catch (const Error&) {

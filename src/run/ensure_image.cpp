@@ -60,22 +60,24 @@ std::string match_content(const plan::PinnedImage& pinned, const engine::LocalIm
 namespace {
 
 // From the local store, else by a pull. `matched_by` is empty when it is not the pinned image.
-EnsuredImage find_or_pull(const plan::PinnedImage& pinned, engine::Engine& engine, bool is_offline,
-                          bool show_progress) {
+EnsuredImage find_or_pull(const plan::PinnedImage& pinned, engine::Engine& engine,
+                          const PullRules& rules) {
   std::optional<EnsuredImage> found = find_local(pinned, engine);
   if (!found) {
-    if (is_offline) {
+    if (rules.is_offline) {
       throw Error{"registry.offline",
                   fmt::format("{} is not in the engine's store, and --offline forbids to pull it",
                               pinned.run_as)};
     }
+    rules.before_pull();
     while_doing("pulling " + pinned.run_as,
-                [&] { engine.pull(pinned.run_as, pinned.platform, show_progress); });
+                [&] { engine.pull(pinned.run_as, pinned.platform, rules.shows_progress); });
     found = find_local(pinned, engine);
     if (!found) {
-      throw Error{"engine.failed",
-                  fmt::format("docker pulled {} and does not know it now", pinned.run_as)};
+      throw Error{"engine.failed", fmt::format("{} pulled {} and does not know it now",
+                                               engine.name(), pinned.run_as)};
     }
+    found->was_pulled = true;
   }
   found->matched_by = match_content(pinned, found->image);
   return *found;
@@ -84,18 +86,17 @@ EnsuredImage find_or_pull(const plan::PinnedImage& pinned, engine::Engine& engin
 // The classic store knows one platform per index digest: when another one is there already, ours
 // goes by the digest of its own manifest (moby#43188).
 plan::PinnedImage by_manifest(plan::PinnedImage pinned) {
-  const oci::Reference reference = oci::Reference::parse(pinned.reference);
-  pinned.run_as = reference.with_digest(Digest::parse(pinned.manifest)).familiar();
+  pinned.run_as = pinned.run_as.substr(0, pinned.run_as.find('@') + 1) + pinned.manifest;
   return pinned;
 }
 
 }  // namespace
 
-EnsuredImage ensure_image(const plan::PinnedImage& pinned, engine::Engine& engine, bool is_offline,
-                          bool show_progress) {
-  EnsuredImage found = find_or_pull(pinned, engine, is_offline, show_progress);
+EnsuredImage ensure_image(const plan::PinnedImage& pinned, engine::Engine& engine,
+                          const PullRules& rules) {
+  EnsuredImage found = find_or_pull(pinned, engine, rules);
   if (found.matched_by.empty() && !pinned.index.empty()) {
-    found = find_or_pull(by_manifest(pinned), engine, is_offline, show_progress);
+    found = find_or_pull(by_manifest(pinned), engine, rules);
   }
   if (found.matched_by.empty()) {
     throw Error{"engine.other_content",

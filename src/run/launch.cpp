@@ -3,8 +3,10 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
-#include "plan/argv/docker.hpp"
+#include "plan/argv.hpp"
 #include "sys/files.hpp"
+
+#include <fmt/format.h>
 
 #include <signal.h>
 
@@ -17,6 +19,18 @@ constexpr milliseconds cidfile_interval{10};
 constexpr milliseconds first_grace{10'000};
 constexpr milliseconds second_grace{2'000};
 
+// As `$(cat FILE)`: without the newline that editors put at the end.
+std::string read_value(const std::string& name, const std::string& path) {
+  constexpr size_t bytes_max = 64 << 10;
+  std::string value = sys::read_file(path, bytes_max).value_or("");
+  while (value.ends_with('\n')) value.pop_back();
+  if (!value.empty() && value.find('\0') == std::string::npos) return value;
+  throw Error{"env.missing",
+              fmt::format("the value of `{}` is to come from {}, which {}", name, path,
+                          value.empty() ? "is empty" : "holds a NUL"),
+              {{"variable", name}}};
+}
+
 // One job from start to end; see the contract in the header.
 class Job {
  public:
@@ -26,7 +40,7 @@ class Job {
 
   Ended run(const std::vector<std::string>& argv) {
     const milliseconds start = system_.clock.monotonic();
-    client_ = engine_.start(argv);
+    client_ = engine_.start(argv, extras_.client_environment);
     while (!has_ended_) step();
     look_for_container();
     // With a terminal docker's client does not pass signals on, it just ends: the job is stopped
@@ -126,9 +140,17 @@ class Job {
 
 }  // namespace
 
+std::vector<std::pair<std::string, std::string>> read_file_variables(const plan::RunPlan& plan) {
+  std::vector<std::pair<std::string, std::string>> values;
+  for (const auto& [name, path] : plan.file_variables) {
+    values.emplace_back(name, read_value(name, path));
+  }
+  return values;
+}
+
 Ended launch(const plan::RunPlan& plan, const plan::LaunchExtras& extras, engine::Engine& engine,
              sys::System& system, const OnBound& on_bound) {
-  return Job{extras, engine, system, on_bound}.run(plan::docker_argv(plan, &extras));
+  return Job{extras, engine, system, on_bound}.run(plan::run_argv(plan, &extras));
 }
 
 }  // namespace sparkrun::run

@@ -7,6 +7,8 @@
 
 #include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace sparkrun::run {
 
@@ -34,5 +36,9 @@ using OnBound =
 // to save.
 Ended launch(const plan::RunPlan& plan, const plan::LaunchExtras& extras, engine::Engine& engine,
              sys::System& system, const OnBound& on_bound);
+
+// The values of the plan's [env_from_file], by name, each without the newlines at its end. Throws
+// `env.missing` where one cannot be had, `file.unreadable`.
+std::vector<std::pair<std::string, std::string>> read_file_variables(const plan::RunPlan& plan);
 
 }  // namespace sparkrun::run

@@ -16,10 +16,15 @@ namespace {
 using lock::Lockfile;
 using plan::PinnedImage;
 
+std::string engine_name(const oci::Reference& reference, const PinQuestion& question) {
+  return question.names_registry ? reference.to_string() : reference.familiar();
+}
+
 // The lock's entry for one platform, as the engine is to be told of it: the index digest with
 // --platform where there is an index, else the manifest digest; never a tag.
-PinnedImage to_image(const Lockfile& lock, const std::string& platform, std::string pin,
+PinnedImage to_image(const Lockfile& lock, const PinQuestion& question, std::string pin,
                      const std::string& note) {
+  const std::string& platform = question.platform;
   const auto entry = lock.platforms.find(platform);
   if (entry == lock.platforms.end()) {
     std::vector<std::string> have;
@@ -32,18 +37,22 @@ PinnedImage to_image(const Lockfile& lock, const std::string& platform, std::str
   const auto text = [](const std::optional<Digest>& digest) {
     return digest ? digest->to_string() : "";
   };
+  const auto cuda = pinned.image_env.find("CUDA_VERSION");
   const Digest& run_digest = lock.index ? *lock.index : pinned.manifest;
-  return {.reference = lock.image,
-          .run_as = oci::Reference::parse(lock.image).with_digest(run_digest).familiar(),
-          .index = text(lock.index),
-          .manifest = pinned.manifest.to_string(),
-          .config = text(pinned.config),
-          .chain = text(pinned.chain),
-          .platform = platform,
-          .pin = std::move(pin),
-          .pin_note = note,
-          .taken = lock.taken,
-          .taken_because = lock.taken_because};
+  return {
+      .reference = lock.image,
+      .run_as = engine_name(oci::Reference::parse(lock.image).with_digest(run_digest), question),
+      .index = text(lock.index),
+      .manifest = pinned.manifest.to_string(),
+      .config = text(pinned.config),
+      .chain = text(pinned.chain),
+      .platform = platform,
+      .pin = std::move(pin),
+      .pin_note = note,
+      .cuda_version = cuda == pinned.image_env.end() ? "" : cuda->second,
+      .download_bytes = pinned.download_bytes,
+      .taken = lock.taken,
+      .taken_because = lock.taken_because};
 }
 
 // What every run with a stand-in says.
@@ -53,10 +62,10 @@ std::vector<std::string> fallback_notes(const Lockfile& lock) {
 }
 
 // What a digest alone says, when nobody can be asked which kind of digest it is.
-PinnedImage from_digest(const oci::Reference& reference, const std::string& platform) {
+PinnedImage from_digest(const oci::Reference& reference, const PinQuestion& question) {
   return {.reference = reference.to_string(),
-          .run_as = reference.with_digest(*reference.digest()).familiar(),
-          .platform = platform,
+          .run_as = engine_name(reference.with_digest(*reference.digest()), question),
+          .platform = question.platform,
           .pin = "digest",
           .pin_note = "the reference names a digest"};
 }
@@ -90,8 +99,7 @@ class Chooser {
         lock::find_lock(question_.profile, *question_.lock_path);
     if (!stored) return std::nullopt;
     lock::refuse_if_stale(*stored, question_.profile);
-    PinnedImage image =
-        to_image(stored->lock, question_.platform, "lock", "lock: " + stored->source);
+    PinnedImage image = to_image(stored->lock, question_, "lock", "lock: " + stored->source);
     return PinChoice{
         .image = std::move(image), .lock = stored, .notes = fallback_notes(stored->lock)};
   }
@@ -124,9 +132,8 @@ class Chooser {
     const Lockfile lock = Lockfile::parse(*text, memory_path().string());
     if (!lock::stale_reasons(lock, reference_.to_string(), platforms()).empty())
       return std::nullopt;
-    PinnedImage image =
-        to_image(lock, question_.platform, reference_.digest() ? "digest" : "remembered",
-                 "the pin of the first run here");
+    PinnedImage image = to_image(lock, question_, reference_.digest() ? "digest" : "remembered",
+                                 "the pin of the first run here");
     return PinChoice{.image = std::move(image),
                      .lock = {},
                      .notes = notes("pinned as in the first run here", lock)};
@@ -139,8 +146,7 @@ class Chooser {
 
   PinChoice from_registry() {
     if (settings_.boolean("offline").value_or(false)) {
-      if (reference_.digest())
-        return {.image = from_digest(reference_, question_.platform), .lock = {}};
+      if (reference_.digest()) return {.image = from_digest(reference_, question_), .lock = {}};
       throw Error{"registry.offline",
                   fmt::format("{} has no pin yet, and --offline forbids to ask for one", label())};
     }
@@ -153,7 +159,7 @@ class Chooser {
     if (const auto* error = std::get_if<Error>(&results.front())) {
       if (reference_.digest() && error->exit_code() == ExitCode::undetermined) {
         return {
-            .image = from_digest(reference_, question_.platform),
+            .image = from_digest(reference_, question_),
             .lock = {},
             .notes = {fmt::format("the registry could not be asked ({}); going by the digest alone",
                                   error->what())}};
@@ -163,7 +169,7 @@ class Chooser {
     const Lockfile& lock = std::get<Lockfile>(results.front());
     if (question_.may_remember) remember(lock);
     const std::string pin = reference_.digest() ? "digest" : "remembered";
-    return {.image = to_image(lock, question_.platform, pin, "asked of the registry now"),
+    return {.image = to_image(lock, question_, pin, "asked of the registry now"),
             .lock = {},
             .notes = notes("pinned to what the tag points at now", lock)};
   }

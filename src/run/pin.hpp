@@ -17,6 +17,7 @@ struct PinQuestion {
   const profile::Profile& profile;
   std::string platform;
   std::optional<fs::path> lock_path;  // none: made from an image
+  bool names_registry = false;        // for an engine that guesses where a short name is from
   fs::path root;
   LockedMode locked;
   bool latest = false;

@@ -36,8 +36,25 @@ std::string default_target(const config::Settings& settings, const profile::Stor
                   join(names, ", "))};
 }
 
-profile::Profile load_target(const std::string& target, const profile::Store& store) {
-  return is_image(target) ? store.from_image(target) : store.load(target);
+plan::EngineTraits engine_traits(const engine::EngineFacts* facts, const engine::Engine& engine,
+                                 const sys::HostFacts& host) {
+  plan::EngineTraits traits{.name = engine.name(), .command = engine.command()};
+  if (facts == nullptr) return traits;
+  traits.is_rootless = facts->is_rootless;
+  traits.remote_address = facts->is_remote ? facts->address : "";
+  // Docker's daemon raises limits as root; podman's containers are children of ours.
+  const bool is_bound = facts->is_rootless || facts->name == "podman";
+  if (is_bound && !facts->is_remote) traits.memlock_bytes_max = host.memlock_bytes_max;
+  return traits;
+}
+
+// Runs in the background need somebody who stays to record their end.
+void stay_in_front(plan::RunPlan& plan) {
+  if (plan.find("detach") == nullptr) return;
+  std::erase_if(plan.container,
+                [](const profile::OptionValue& value) { return value.option->key == "detach"; });
+  plan.warnings.emplace_back(
+      "detach: sparkrun cannot leave a run in the background yet; this one stays in front");
 }
 
 // --platform, else the engine's own where the profile lists it, else the profile's first.
@@ -55,8 +72,18 @@ std::string choose_platform(const Request& request, const profile::Profile& prof
 void check_trust(const plan::RunPlan& plan, const plan::PlanFacts& facts, const Request& request,
                  const config::Settings& settings) {
   std::vector<std::string> allowed = settings.list("allow");
+  const auto unknown = [](const std::string& name) {
+    return !plan::is_trust_name(split_once(name, ':').first);
+  };
+  for (const std::string& name : allowed) {
+    if (unknown(name)) {
+      throw Error{"config.invalid",
+                  fmt::format("{}: `allow` names `{}`, and there is no such trust",
+                              settings.origin("allow"), printable(name))};
+    }
+  }
   for (const std::string& name : request.allow) {
-    if (!plan::is_trust_name(split_once(name, ':').first)) {
+    if (unknown(name)) {
       throw Error{"usage.bad_value",
                   fmt::format("--allow: there is no trust called `{}`", printable(name)),
                   {{"command", "explain trust"}}};
@@ -68,14 +95,36 @@ void check_trust(const plan::RunPlan& plan, const plan::PlanFacts& facts, const 
 
 }  // namespace
 
-plan::PlanFacts plan_facts(const sys::System& system, const profile::Project& project) {
-  return {.project_root = project.root,
-          .working_directory = system.environment.working_directory,
-          .home = system.environment.home(),
-          .variables = system.environment.variables,
-          .in_is_usable = system.terminal.in_is_usable,
-          .in_is_terminal = system.terminal.in_is_terminal,
-          .out_is_terminal = system.terminal.out_is_terminal};
+plan::PlanFacts plan_facts(const sys::System& system, const profile::Project& project,
+                           const sys::HostFacts& host) {
+  return {
+      .project_root = project.root,
+      .working_directory = system.environment.working_directory,
+      .home = system.environment.home(),
+      .variables = system.environment.variables,
+      .in_is_usable = system.terminal.in_is_usable,
+      .in_is_terminal = system.terminal.in_is_terminal,
+      .out_is_terminal = system.terminal.out_is_terminal,
+      .caller = {.uid = system.environment.uid, .gid = system.environment.gid, .name = host.user}};
+}
+
+profile::Profile find_profile(const std::string& target, const profile::Project& project,
+                              const sys::System& system, const config::Settings& settings) {
+  const profile::Store store{project, system.environment};
+  const std::string name = target.empty() ? default_target(settings, store) : target;
+  return is_image(name) ? store.from_image(name) : store.load(name);
+}
+
+engine::Choice choose_engine(const profile::Profile* profile, const config::Settings& settings) {
+  const bool is_profiles =
+      profile != nullptr && !profile->engine.empty() && settings.origin("engine") != "--engine";
+  engine::Choice choice{
+      .name = is_profiles ? profile->engine : settings.text("engine"),
+      .said_by = is_profiles ? "profile " + profile->name : settings.origin("engine")};
+  // The user's words call the user's engine.
+  const bool is_users = choice.name == settings.text("engine") || settings.text("engine").empty();
+  if (is_users) choice.command = settings.list("engine_command");
+  return choice;
 }
 
 bool is_image(std::string_view target) {
@@ -94,18 +143,7 @@ LockedMode locked_mode(const Request& request, const config::Settings& settings,
 
 Prepared prepare(const Request& request, const profile::Project& project, sys::System& system,
                  const config::Settings& settings, engine::Engine& engine) {
-  const profile::Store store{project, system.environment};
-  const std::string target =
-      request.target.empty() ? default_target(settings, store) : request.target;
-  const profile::Profile profile = load_target(target, store);
-
-  if (!profile.engine.empty() && profile.engine != "docker") {
-    throw Error{
-        "engine.unsupported",
-        fmt::format("profile `{}` asks for the engine `{}`, and only docker is supported yet",
-                    profile.name, profile.engine)};
-  }
-
+  const profile::Profile& profile = request.profile;
   Prepared prepared{.id = make_ulid(system.clock.now(), system.clock.randomness()),
                     .project = project};
   try {
@@ -117,9 +155,11 @@ Prepared prepare(const Request& request, const profile::Project& project, sys::S
   prepared.host = sys::read_host_facts(system.environment);
 
   const std::string platform = choose_platform(request, profile, prepared.engine);
+  const profile::Store store{project, system.environment};
   const PinChoice pin = choose_pin({.profile = profile,
                                     .platform = platform,
                                     .lock_path = store.lock_path(profile),
+                                    .names_registry = engine.name() == "podman",
                                     .root = project.root,
                                     .locked = locked_mode(request, settings, system.environment),
                                     .latest = request.latest,
@@ -130,11 +170,13 @@ Prepared prepare(const Request& request, const profile::Project& project, sys::S
   prepared.notes = pin.notes;
 
   const engine::EngineFacts* const facts = prepared.engine ? &*prepared.engine : nullptr;
-  const plan::PlanFacts surroundings = plan_facts(system, project);
+  plan::PlanFacts surroundings = plan_facts(system, project, prepared.host);
+  surroundings.engine = engine_traits(facts, engine, prepared.host);
   prepared.plan =
       plan::make_plan(profile, pin.image,
                       plan::choose_gpu_access(plan::requested_gpu(profile, request.options), facts),
                       request.options, surroundings);
+  stay_in_front(prepared.plan);
   try {
     check_trust(prepared.plan, surroundings, request, settings);
   } catch (const Error& error) {

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 // What the user asked for, before anything is looked up.
 struct Request {
-  std::string target;  // profile or image; empty: the only profile, or the configured one
+  profile::Profile profile;
   plan::RunOptions options;
   std::string platform;            // --platform; empty: chosen
   std::optional<bool> locked;      // --locked, --no-locked
@@ -42,11 +42,21 @@ struct Prepared {
   std::vector<std::string> notes;  // for people: where the pin came from, what to do next
 };
 
-// What a plan needs to know of the surroundings, read off the system.
-plan::PlanFacts plan_facts(const sys::System& system, const profile::Project& project);
+// What a plan needs to know of the surroundings, read off the system; of the engine nothing.
+plan::PlanFacts plan_facts(const sys::System& system, const profile::Project& project,
+                           const sys::HostFacts& host);
 
 // Whether an argument of `run` names an image rather than a profile.
 bool is_image(std::string_view target);
+
+// What an argument of `run` means: a profile or an image; empty: the configured profile, else the
+// project's only one. Throws `usage.no_profile`, `profile.*`, `reference.malformed`.
+profile::Profile find_profile(const std::string& target, const profile::Project& project,
+                              const sys::System& system, const config::Settings& settings);
+
+// --engine, else what the profile (null: none) names, else the user's setting, else what is
+// installed.
+engine::Choice choose_engine(const profile::Profile* profile, const config::Settings& settings);
 
 // Whether only a current lock will do, and who said so (`--locked`, `SPARKRUN_LOCKED`, a file,
 // `CI`).
@@ -57,7 +67,7 @@ struct LockedMode {
 LockedMode locked_mode(const Request& request, const config::Settings& settings,
                        const sys::Environment& environment);
 
-// Finds profile, pin and facts and makes the plan. The engine is asked for its facts; where it does
+// Finds pin and facts and makes the plan. The engine is asked for its facts; where it does
 // not answer, a dry run goes on and a real one throws `engine.*`. The network is used only where no
 // lock and no remembered pin answers.
 Prepared prepare(const Request& request, const profile::Project& project, sys::System& system,

@@ -21,13 +21,13 @@ struct Witness {
 Error explain_pull_failure(const plan::PinnedImage& pinned, const Error& failure,
                            const Witness& witness);
 
-// Runs `pull`; an `engine.failed` that leaves it is explained.
+// Runs `pull`; what the engine says of a failure that leaves it is explained.
 template <typename Pull>
 auto with_pull_explained(const plan::PinnedImage& pinned, const Witness& witness, Pull&& pull) {
   try {
     return pull();
   } catch (const Error& failure) {
-    if (failure.id() != "engine.failed") throw;
+    if (failure.id() != "engine.failed" && failure.id() != "registry.not_found") throw;
     throw explain_pull_failure(pinned, failure, witness);
   }
 }

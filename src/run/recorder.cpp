@@ -16,7 +16,9 @@ constexpr std::chrono::milliseconds git_timeout{3'000};
 // answer.
 std::optional<audit::GitState> read_git_state(const fs::path& root, sys::System& system) {
   const auto git = [&](std::vector<std::string> words) {
-    words.insert(words.begin(), {"git", "--no-optional-locks", "-C", root.string()});
+    // Plain files of a checkout may look like a repository whose settings name a program to run.
+    words.insert(words.begin(), {"git", "--no-optional-locks", "-c", "safe.bareRepository=explicit",
+                                 "-c", "core.fsmonitor=false", "-C", root.string()});
     return system.processes.run({.argv = std::move(words), .timeout = git_timeout});
   };
   const sys::ProcessResult head = git({"rev-parse", "--verify", "HEAD"});

@@ -37,6 +37,16 @@ std::string Environment::get_or(std::string_view name, std::string_view fallback
   return get(name).value_or(std::string{fallback});
 }
 
+std::optional<fs::path> Environment::find_program(std::string_view name) const {
+  const std::string folders = get_or("PATH", "");
+  for (const std::string_view folder : split(folders, ':')) {
+    const fs::path path = fs::path{folder} / name;
+    std::error_code failure;
+    if (fs::is_regular_file(path, failure) && access(path.c_str(), X_OK) == 0) return path;
+  }
+  return std::nullopt;
+}
+
 fs::path Environment::home() const {
   const std::string home = get_or("HOME", "");
   if (!home.empty()) return home;

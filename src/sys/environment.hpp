@@ -25,6 +25,9 @@ struct Environment {
   [[nodiscard]] std::optional<std::string> get(std::string_view name) const;
   [[nodiscard]] std::string get_or(std::string_view name, std::string_view fallback) const;
 
+  // Where PATH finds a program; nothing when it does not.
+  [[nodiscard]] std::optional<fs::path> find_program(std::string_view name) const;
+
   [[nodiscard]] fs::path home() const;
   // `$XDG_CONFIG_HOME/sparkrun` and its siblings; relative values are ignored (XDG base directory
   // specification).

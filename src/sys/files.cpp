@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 namespace sparkrun::sys {
@@ -151,6 +152,17 @@ std::vector<std::string> list_folders(const fs::path& folder) {
 Access access_to(const fs::path& path) {
   if (access(path.c_str(), R_OK | W_OK) == 0) return Access::granted;
   return errno == EACCES || errno == EPERM ? Access::denied : Access::absent;
+}
+
+std::optional<long long> free_bytes(const fs::path& path) {
+  struct statvfs info {};
+  for (fs::path place = path; !place.empty(); place = place.parent_path()) {
+    if (statvfs(place.c_str(), &info) == 0) {
+      return static_cast<long long>(info.f_bavail) * static_cast<long long>(info.f_frsize);
+    }
+    if (place == place.parent_path()) break;
+  }
+  return std::nullopt;
 }
 
 void remove_file(const fs::path& path) {

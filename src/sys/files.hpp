@@ -118,6 +118,10 @@ Access access_to(const fs::path& path);
 // Where a path leads, links followed, also when nothing is there yet.
 fs::path real_path(const fs::path& path);
 
+// Bytes that this user may still write to the file system where `path` is or would be; nothing when
+// it cannot be told.
+std::optional<long long> free_bytes(const fs::path& path);
+
 // Removes a file; one that is not there is fine, and so is one that will not go.
 void remove_file(const fs::path& path);
 

@@ -6,7 +6,9 @@
 #include "base/text.hpp"
 #include "sys/files.hpp"
 
+#include <cstdlib>
 #include <pwd.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 
 namespace sparkrun::sys {
@@ -57,6 +59,20 @@ std::string driver_version(std::string_view text) {
   return {};
 }
 
+// Whether the effective capabilities of a /proc/PID/status hold number 24, CAP_SYS_RESOURCE, which
+// raises hard limits (capabilities(7)).
+bool may_raise_limits(std::string_view status) {
+  const std::string effective = find_value(status, "CapEff", ':');
+  constexpr unsigned sys_resource = 24;
+  return (std::strtoull(effective.c_str(), nullptr, 16) >> sys_resource & 1U) != 0;
+}
+
+long long memlock_bytes_max(std::string_view status) {
+  rlimit limit{};
+  if (may_raise_limits(status) || getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return -1;
+  return limit.rlim_max == RLIM_INFINITY ? -1 : static_cast<long long>(limit.rlim_max);
+}
+
 }  // namespace
 
 HostFacts read_host_facts(const Environment& environment, const fs::path& root) {
@@ -74,6 +90,7 @@ HostFacts read_host_facts(const Environment& environment, const fs::path& root) 
   facts.memory_available_kib = kib(meminfo, "MemAvailable");
   const std::string machine_id{trim(read_text(root / "etc/machine-id"))};
   facts.id = sha256_hex("sparkrun-host:" + machine_id + ":" + facts.hostname).substr(0, 16);
+  facts.memlock_bytes_max = memlock_bytes_max(read_text(root / "proc/self/status"));
   const passwd* const user = getpwuid(environment.uid);
   facts.user = user != nullptr ? user->pw_name : std::to_string(environment.uid);
   return facts;

@@ -19,6 +19,8 @@ struct HostFacts {
   std::string driver;  // of the NVIDIA kernel module
   long long memory_total_kib = -1;
   long long memory_available_kib = -1;
+  // The most that a child of ours can lock in memory; -1: without limit.
+  long long memlock_bytes_max = -1;
 };
 
 // `root` is where /proc and /etc are looked for; tests give a folder of their own.

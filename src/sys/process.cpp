@@ -69,11 +69,12 @@ class CapturedRun {
   }
 
   void pump(milliseconds left) {
-    std::array<pollfd, 5> watched = {{{.fd = out_.get(), .events = POLLIN},
-                                      {.fd = err_.get(), .events = POLLIN},
-                                      {.fd = in_.get(), .events = POLLOUT},
-                                      {.fd = has_ended_ ? -1 : pidfd_.get(), .events = POLLIN},
-                                      {.fd = signals_.fd(), .events = POLLIN}}};
+    std::array<pollfd, 5> watched = {
+        {{.fd = out_.get(), .events = POLLIN},
+         {.fd = err_.get(), .events = POLLIN},
+         {.fd = in_.get(), .events = POLLOUT},
+         {.fd = has_ended_ ? -1 : pidfd_.get(), .events = POLLIN},
+         {.fd = spec_.is_interruptible ? signals_.fd() : -1, .events = POLLIN}}};
     if (poll(watched.data(), watched.size(), static_cast<int>(left.count())) < 0) return;
     if (watched[4].revents != 0) interrupt();
     if (watched[0].revents != 0) read_some(out_, result_.out, spec_.output_bytes_max);

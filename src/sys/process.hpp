@@ -19,7 +19,8 @@ struct ProcessSpec {
   std::optional<std::string> input;                              // nothing: /dev/null
   std::chrono::milliseconds timeout{60'000};
   size_t output_bytes_max = size_t{8} << 20;  // of each stream; the rest is dropped
-  bool out_to_err = false;                    // of start(): the child's stdout is our stderr
+  bool is_interruptible = true;  // of run(): a signal ends it, else it stays for others
+  bool out_to_err = false;       // of start(): the child's stdout is our stderr
 };
 
 struct ProcessResult {

@@ -40,7 +40,7 @@ TEST_F(SettingsTest, AreBuiltInWithoutFiles) {
   const Settings settings = load();
 
   EXPECT_EQ(settings.text("audit"), "required");
-  EXPECT_EQ(settings.text("engine"), "docker");
+  EXPECT_EQ(settings.text("engine"), "");
   EXPECT_EQ(settings.boolean("preflight"), std::optional{true});
   EXPECT_EQ(settings.boolean("offline"), std::optional{false});
   EXPECT_EQ(settings.boolean("locked"), std::nullopt);

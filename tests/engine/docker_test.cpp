@@ -21,40 +21,18 @@ using std::chrono::seconds;
 using test::error_of;
 using test::TestSystem;
 
-TEST(DockerSocket, IsTheUsualOneByDefault) {
+TEST(DockerHost, IsTheUsualSocketByDefault) {
   const TestSystem world;
 
-  EXPECT_EQ(docker_socket(world.system.environment), "/var/run/docker.sock");
+  EXPECT_EQ(docker_host(world.system.environment), "unix:///var/run/docker.sock");
 }
 
-TEST(DockerSocket, IsWhatDockerHostSays) {
+TEST(DockerHost, IsWhatTheVariableSays) {
   TestSystem world;
-  world.set("DOCKER_HOST", "unix:///run/user/1000/docker.sock");
+  world.set("DOCKER_HOST", "ssh://spark");
   world.set("DOCKER_CONTEXT", "remote");
 
-  EXPECT_EQ(docker_socket(world.system.environment), "/run/user/1000/docker.sock");
-}
-
-TEST(DockerSocket, IsUnsupportedElsewhere) {
-  TestSystem world;
-  for (const std::string host :
-       {"tcp://10.0.0.1:2376", "ssh://spark", "npipe:////./pipe/docker", "/run/docker.sock"}) {
-    world.set("DOCKER_HOST", host);
-
-    const Error error = error_of([&] { docker_socket(world.system.environment); });
-
-    EXPECT_EQ(error.id(), "engine.unsupported") << host;
-    EXPECT_EQ(error.what(), "docker at `" + host + "` is not on a local unix socket");
-  }
-}
-
-TEST(DockerSocket, KeepsAPasswordInTheHostToItself) {
-  TestSystem world;
-  world.set("DOCKER_HOST", "ssh://me:hunter2@spark");
-
-  const Error error = error_of([&] { docker_socket(world.system.environment); });
-
-  EXPECT_EQ(std::string{error.what()}.find("hunter2"), std::string::npos) << error.what();
+  EXPECT_EQ(docker_host(world.system.environment), "ssh://spark");
 }
 
 // The client's own store of contexts, with one called `rootless`.
@@ -64,36 +42,36 @@ void write_context(const TestSystem& world, const std::string& docker_folder) {
       R"({"Name":"rootless","Endpoints":{"docker":{"Host":"unix:///run/user/7/docker.sock","SkipTLSVerify":false}}})");
 }
 
-TEST(DockerSocket, IsThatOfTheCurrentContext) {
+TEST(DockerHost, IsThatOfTheCurrentContext) {
   const TestSystem world;
   write_context(world, "home/.docker");
   world.folder.write("home/.docker/config.json", R"({"auths":{},"currentContext":"rootless"})");
 
-  EXPECT_EQ(docker_socket(world.system.environment), "/run/user/7/docker.sock");
+  EXPECT_EQ(docker_host(world.system.environment), "unix:///run/user/7/docker.sock");
 }
 
-TEST(DockerSocket, IsThatOfTheContextInTheEnvironment) {
+TEST(DockerHost, IsThatOfTheContextInTheEnvironment) {
   TestSystem world;
   write_context(world, "docker-config");
   world.folder.write("docker-config/config.json", R"({"currentContext":"another"})");
   world.set("DOCKER_CONFIG", (world.folder / "docker-config").string());
   world.set("DOCKER_CONTEXT", "rootless");
 
-  EXPECT_EQ(docker_socket(world.system.environment), "/run/user/7/docker.sock");
+  EXPECT_EQ(docker_host(world.system.environment), "unix:///run/user/7/docker.sock");
 }
 
-TEST(DockerSocket, IsTheUsualOneInTheDefaultContext) {
+TEST(DockerHost, IsTheUsualSocketInTheDefaultContext) {
   const TestSystem world;
   world.folder.write("home/.docker/config.json", R"({"currentContext":"default"})");
 
-  EXPECT_EQ(docker_socket(world.system.environment), "/var/run/docker.sock");
+  EXPECT_EQ(docker_host(world.system.environment), "unix:///var/run/docker.sock");
 }
 
-TEST(DockerSocket, CannotBeThatOfAnUndefinedContext) {
+TEST(DockerHost, CannotBeThatOfAnUndefinedContext) {
   TestSystem world;
   world.set("DOCKER_CONTEXT", "gone");
 
-  const Error error = error_of([&] { docker_socket(world.system.environment); });
+  const Error error = error_of([&] { docker_host(world.system.environment); });
 
   EXPECT_EQ(error.id(), "engine.unreachable");
   EXPECT_EQ(error.what(),
@@ -116,7 +94,7 @@ class DockerTest : public testing::Test {
     world.set("DOCKER_HOST", "unix://" + world.folder.write("docker.sock", "").string());
     world.http.on("http://docker/info").reply(200, std::string{info_json});
     world.http.on("http://docker/version").reply(200, std::string{version_json});
-    engine = open_docker(world.system);
+    engine = open_docker({"docker"}, world.system);
   }
 
   TestSystem world;
@@ -174,11 +152,11 @@ TEST_F(DockerTest, FindsASpecificationOfTheGpuForCdi) {
   const std::string info =
       R"({"CDISpecDirs":[")" + (world.folder / "cdi").string() + R"(","/no/such/folder"]})";
   world.http.on("http://docker/info").reply(200, info);
-  EXPECT_FALSE(open_docker(world.system)->facts().has_nvidia_cdi);
+  EXPECT_FALSE(open_docker({"docker"}, world.system)->facts().has_nvidia_cdi);
 
   world.folder.write("cdi/nvidia.yaml", "cdiVersion: 0.5.0\nkind: nvidia.com/gpu\n");
 
-  EXPECT_TRUE(open_docker(world.system)->facts().has_nvidia_cdi);
+  EXPECT_TRUE(open_docker({"docker"}, world.system)->facts().has_nvidia_cdi);
 }
 
 TEST_F(DockerTest, SurvivesFactsOfOtherTypes) {
@@ -222,7 +200,7 @@ TEST(DockerDeathTest, SaysThatTheSocketIsNotYours) {
       {
         if (setgid(65534) != 0 || setuid(65534) != 0) { /* nobody special already */
         }
-        const Error error = error_of([&] { open_docker(world.system)->facts(); });
+        const Error error = error_of([&] { open_docker({"docker"}, world.system)->facts(); });
         _exit(error.id() == "engine.permission" ? 42 : 1);
       },
       testing::ExitedWithCode(42), "");
@@ -331,12 +309,15 @@ TEST_F(DockerTest, PullsQuietlyWithItsClient) {
 }
 
 TEST_F(DockerTest, SaysWhatThePullSaid) {
-  world.processes.on({"docker", "pull"}, {.err = "no space left\n", .exit = 1});
+  world.processes.on({"docker", "pull"}, {.err = "its own words\n", .exit = 1});
+  const auto pull = [&] { engine->pull("reg.test/app:1", "", false); };
 
-  const Error error = error_of([&] { engine->pull("reg.test/app@sha256:00", "", false); });
+  EXPECT_EQ(error_of(pull).id(), "engine.failed");
+  EXPECT_STREQ(error_of(pull).what(), "docker could not pull reg.test/app:1: its own words");
 
-  EXPECT_EQ(error.id(), "engine.failed");
-  EXPECT_STREQ(error.what(), "docker could not pull reg.test/app@sha256:00: no space left");
+  world.processes.on({"docker", "pull"}, {.err = "unauthorized: who are you\n", .exit = 1});
+  EXPECT_EQ(error_of(pull).id(), "registry.login_needed");
+  EXPECT_NE(error_of(pull).hint().find("docker login reg.test"), std::string::npos);
 }
 
 TEST_F(DockerTest, SaysThatItsClientIsMissing) {
@@ -416,12 +397,26 @@ TEST_F(DockerTest, SaysWhichProgramForLoadingIsMissing) {
   EXPECT_EQ(error_of(load).id(), "engine.missing");
 }
 
-TEST(OpenEngine, KnowsDockerOnly) {
+TEST(OpenEngine, TakesTheNamedOne) {
   TestSystem world;
 
-  EXPECT_NE(open("", world.system), nullptr);
-  EXPECT_NE(open("docker", world.system), nullptr);
-  EXPECT_EQ(error_of([&] { open("podman", world.system); }).id(), "engine.unsupported");
+  EXPECT_EQ(open({.name = "docker"}, world.system)->name(), "docker");
+  EXPECT_EQ(open({.name = "podman"}, world.system)->name(), "podman");
+  EXPECT_EQ(open({.name = "docker", .command = {"sudo", "-n", "docker"}}, world.system)->command(),
+            (std::vector<std::string>{"sudo", "-n", "docker"}));
+  EXPECT_EQ(error_of([&] { open({.name = "lxc"}, world.system); }).id(), "engine.unsupported");
+}
+
+TEST(OpenEngine, TakesWhatIsInstalledDockerFirst) {
+  TestSystem world;
+  world.set("PATH", (world.folder / "bin").string());
+  EXPECT_EQ(open({}, world.system)->name(), "docker");  // whose absence is then explained
+
+  chmod(world.folder.write("bin/podman", "").c_str(), 0755);
+  EXPECT_EQ(open({}, world.system)->name(), "podman");
+
+  chmod(world.folder.write("bin/docker", "").c_str(), 0755);
+  EXPECT_EQ(open({}, world.system)->name(), "docker");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "plan/gpu_access.hpp"
 
 #include "base/error.hpp"
+#include "support/error_of.hpp"
 
 #include <gtest/gtest.h>
 
@@ -48,17 +49,46 @@ TEST(GpuAccess, AnExplicitWayIsKept) {
   }
 }
 
-TEST(GpuAccess, AnExplicitWayThatTheEngineLacksNamesWhatIsThere) {
-  const EngineFacts engine = {.name = "docker", .runtimes = {"runc", "crun"}};
-  for (const GpuAccess access : {GpuAccess::runtime_and_gpus, GpuAccess::runtime, GpuAccess::cdi}) {
-    try {
-      choose_gpu_access({.access = access}, &engine);
-      FAIL() << to_string(access);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.id(), "engine.gpu_access");
-      EXPECT_NE(std::string{error.what()}.find("runtimes: runc, crun"), std::string::npos);
-    }
+struct Lack {
+  GpuAccess access;
+  EngineFacts engine;
+  std::string_view id;
+};
+
+TEST(GpuAccess, AnExplicitWayThatTheEngineLacksSaysWhatIsMissing) {
+  const EngineFacts bare = {.name = "docker", .runtimes = {"runc", "crun"}};
+  EngineFacts unregistered = bare, remote = bare;
+  unregistered.has_toolkit = true;
+  remote.is_remote = true;
+  const EngineFacts podman = {.name = "podman", .version = "4.3.1", .runtimes = {"crun"}};
+  const Lack table[] = {
+      {GpuAccess::runtime_and_gpus, bare, "engine.toolkit_missing"},
+      {GpuAccess::runtime, bare, "engine.toolkit_missing"},
+      {GpuAccess::runtime, unregistered, "engine.runtime_missing"},
+      {GpuAccess::runtime, remote, "engine.runtime_missing"},
+      {GpuAccess::cdi, bare, "engine.cdi_missing"},
+      {GpuAccess::cdi, podman, "engine.cdi_missing"},
+      {GpuAccess::gpus, podman, "engine.gpu_access"},
+      {GpuAccess::runtime, podman, "engine.gpu_access"},
+  };
+  for (const Lack& row : table) {
+    const Error error =
+        test::error_of([&] { choose_gpu_access({.access = row.access}, &row.engine); });
+
+    EXPECT_EQ(error.id(), row.id) << error.what();
   }
+  EXPECT_NO_THROW(choose_gpu_access({.access = GpuAccess::gpus}, &bare));
+  EXPECT_NO_THROW(choose_gpu_access({.access = GpuAccess::cdi}, &remote));
+}
+
+TEST(GpuAccess, DevicesOfTheCommandLineAskForAGpu) {
+  profile::Profile profile;
+  profile.gpu = {.access = GpuAccess::none, .devices = "all"};
+
+  const profile::Gpu gpu = requested_gpu(profile, {.gpu_devices = "device=1"});
+
+  EXPECT_EQ(gpu.access, GpuAccess::automatic);
+  EXPECT_EQ(gpu.devices, "device=1");
 }
 
 TEST(GpuAccess, TheCommandLineOverridesTheProfile) {

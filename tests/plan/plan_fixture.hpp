@@ -14,7 +14,7 @@ inline PlanFacts made_up_facts() {
   return {.project_root = "/work",
           .working_directory = "/work/src",
           .home = "/home/me",
-          .variables = {{"HF_TOKEN", "t"}, {"SCRATCH", "/scratch"}, {"EMPTY", ""}},
+          .variables = {{"HF_TOKEN", "t"}, {"SCRATCH", "/scratch"}, {"RUN", "t"}, {"EMPTY", ""}},
           .in_is_terminal = true,
           .out_is_terminal = true,
           .path_exists =
@@ -23,7 +23,8 @@ inline PlanFacts made_up_facts() {
                        path.string().starts_with("/home/me") ||
                        path.string().starts_with("/scratch");
               },
-          .real_path = [](const fs::path& path) { return path; }};
+          .real_path = [](const fs::path& path) { return path; },
+          .has_script = [](const fs::path&) { return false; }};
 }
 
 inline profile::Profile made_up_profile(const std::string& rest) {

@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "plan/paths.hpp"
 #include "plan/plan_fixture.hpp"
+#include "support/error_of.hpp"
 #include "support/temp_dir.hpp"
 
 #include <fmt/format.h>
@@ -47,8 +48,8 @@ TEST(Planner, ExpandsSourcesOfMounts) {
       {"~", "/home/me"},
       {"~/.cache/huggingface", "/home/me/.cache/huggingface"},
       {"${SCRATCH}/run", "/scratch/run"},
-      {"/data/${HF_TOKEN}${HF_TOKEN}", "/data/tt"},
-      {"/data/$HF_TOKEN", "/data/$HF_TOKEN"},
+      {"/data/${RUN}${RUN}", "/data/tt"},
+      {"/data/$RUN", "/data/$RUN"},
       {"/data/a:b", "/data/a:b"},
       {"hf-cache", "hf-cache"},
       {"my.volume", "my.volume"},
@@ -56,6 +57,87 @@ TEST(Planner, ExpandsSourcesOfMounts) {
   for (const Source& row : table) {
     EXPECT_EQ(made_up_plan(mount(row.written)).mounts.at(0).source, row.planned) << row.written;
   }
+}
+
+TEST(Planner, KeepsSecretsOutOfPaths) {
+  EXPECT_EQ(thrown_by(mount("/data/${HF_TOKEN}")).message,
+            "mount `/data/${HF_TOKEN}`: `HF_TOKEN` is the name of a secret, and a path is no place "
+            "for one");
+}
+
+TEST(Planner, PassesValuesOfFilesByName) {
+  const RunPlan plan =
+      made_up_plan("[env_from_file]\nA = '/data/a'\nB = '/data/b'\n", {.env = {{"B", "typed"}}});
+
+  EXPECT_EQ(plan.file_variables,
+            (std::vector<std::pair<std::string, std::string>>{{"A", "/data/a"}}));
+  EXPECT_EQ(thrown_by("[env_from_file]\nA = 'nothing'\n").message,
+            "value of `A` in `nothing`: /work/nothing does not exist");
+}
+
+TEST(Planner, LooksForNothingOnARemoteEngine) {
+  PlanFacts facts = made_up_facts();
+  facts.engine.remote_address = "ssh://spark";
+
+  const RunPlan plan =
+      make_plan(made_up_profile(mount("./absent", "create = true")), made_up_image, {}, {}, facts);
+
+  EXPECT_FALSE(plan.mounts.at(0).must_create);
+  EXPECT_EQ(plan.warnings, Strings{"mounted from ssh://spark, where nobody looked whether it "
+                                   "exists: /work/absent"});
+}
+
+TEST(Planner, MountsTheWorkingDirectoryAtItsOwnPath) {
+  PlanFacts facts = made_up_facts();
+  facts.path_exists = [](const fs::path&) { return true; };
+
+  const RunPlan plan =
+      make_plan(made_up_profile(""), made_up_image, {}, {.mounts_working_directory = true}, facts);
+
+  EXPECT_EQ(plan.mounts.at(0).source, "/work/src");
+  EXPECT_EQ(plan.mounts.at(0).target, "/work/src");
+  EXPECT_EQ(plan.find("workdir")->values, Strings{"/work/src"});
+}
+
+TEST(Planner, MountsTheHuggingFaceCacheAndSaysWhereItIs) {
+  const RunPlan plan = made_up_plan("", {.mounts_hf_cache = true});
+
+  EXPECT_EQ(plan.mounts.at(0).source, "/home/me/.cache/huggingface");
+  EXPECT_EQ(plan.mounts.at(0).target, "/cache/huggingface");
+  EXPECT_EQ(plan.env,
+            (std::vector<std::pair<std::string, std::string>>{{"HF_HOME", "/cache/huggingface"}}));
+}
+
+TEST(Planner, KnowsHowMuchMemoryMayBeLocked) {
+  PlanFacts facts = made_up_facts();
+  const auto limits = [&](const std::string& value) {
+    const RunPlan plan = make_plan(made_up_profile("[container.ulimits]\nmemlock = " + value),
+                                   made_up_image, {}, {}, facts);
+    return plan.find("ulimits")->values.front() + (plan.warnings.empty() ? "" : " with a warning");
+  };
+  EXPECT_EQ(limits("'max'"), "memlock=-1");
+  EXPECT_EQ(limits("-1"), "memlock=-1");
+
+  facts.engine = {.name = "podman", .is_rootless = true, .memlock_bytes_max = 8388608};
+  EXPECT_EQ(limits("'max'"), "memlock=8388608");
+  EXPECT_EQ(limits("-1"), "memlock=-1 with a warning");
+  EXPECT_EQ(limits("65536"), "memlock=65536");
+}
+
+TEST(Planner, RefusesFlagsThatTheOtherEngineAloneHas) {
+  PlanFacts facts = made_up_facts();
+  facts.engine.name = "podman";
+  const auto problems = [&](const std::string& profile) {
+    return test::error_of(
+               [&] { make_plan(made_up_profile(profile), made_up_image, {}, {}, facts); })
+        .problems();
+  };
+  EXPECT_EQ(problems("[container]\ndomainname = 'x'\nisolation = 'y'\n"),
+            (Strings{"`container.domainname`: podman has no --domainname",
+                     "`container.isolation`: podman has no --isolation"}));
+
+  facts.engine.name = "docker";
+  EXPECT_EQ(problems("[container]\ntz = 'UTC'\n"), Strings{"`container.tz`: docker has no --tz"});
 }
 
 TEST(Planner, NamesEveryMountThatIsMissing) {

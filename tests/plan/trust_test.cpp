@@ -15,7 +15,8 @@ using Strings = std::vector<std::string>;
 PlanFacts facts() {
   PlanFacts facts = made_up_facts();
   facts.path_exists = [](const fs::path&) { return true; };
-  facts.real_path = [](const fs::path& path) {
+  facts.real_path = [](const fs::path& path) -> std::optional<fs::path> {
+    if (path == "/work/away") return std::nullopt;  // a link to where this user may not look
     return path == "/work/link" ? fs::path{"/home/me/.ssh"} : path;
   };
   return facts;
@@ -106,6 +107,12 @@ TEST(Trust, IsNeededForSourcesOfMounts) {
       {"~/.config", "credentials"},
       {"~/.docker/config.json", "credentials"},
       {"./link", "credentials"},
+      {"./away", "host-root"},
+      {"~/.bashrc", "startup-files"},
+      {"~/.config/systemd/user", "startup-files"},
+      {"/home/other/data", "home"},
+      {"/tmp/tmux-1000", "credentials"},
+      {"/tmp/x", ""},
   };
   for (const Need& row : table) {
     const auto needs =
@@ -131,7 +138,31 @@ TEST(Trust, IsNeededForExtraArgsInEverySpelling) {
       {"['--mount', 'type=bind,source=/,target=/host']", "host-root container.extra_args /"},
       {"['--mount=type=bind,\"src=/etc\",dst=/host']", "host-root container.extra_args /etc"},
       {"['--mount=type=volume,dst=/x,volume-opt=type=none,volume-opt=o=bind,volume-opt=device=/']",
-       "host-root container.extra_args /"},
+       "unknown-option container.extra_args "
+       "type=volume,dst=/x,volume-opt=type=none,volume-opt=o=bind,volume-opt=device=/"},
+      {"['--mount=type=bind,SRC=/,dst=/h']", "host-root container.extra_args /"},
+      {"['--mount=TYPE=bind,Source=/etc,dst=/h']", "host-root container.extra_args /etc"},
+      {"['--mount=type=glob,src=/et*,dst=/h']",
+       "unknown-option container.extra_args type=glob,src=/et*,dst=/h"},
+      {"['--mount=type=bind,\"src=./a\"\"b\",dst=/h']",
+       "unknown-option container.extra_args type=bind,\"src=./a\"\"b\",dst=/h"},
+      {"['--mount=type=bind,\"src=/data/a,b\",dst=/h']", ""},
+      {"['--network=container:x']", "other-container container.extra_args container:x"},
+      {"['--pid=ns:/proc/1/ns/pid']", "other-container container.extra_args ns:/proc/1/ns/pid"},
+      {"['--ipc=host', '--network=host']", ""},
+      {"['--link=db']", "other-container container.extra_args db"},
+      {"['--cap-add=NET_RAW,sys_admin']", "sys-admin container.extra_args NET_RAW,sys_admin"},
+      {"['--cap-add=cap_sys_admin']", "sys-admin container.extra_args cap_sys_admin"},
+      {"['--device=nvidia.com/gpu=0', '--device=/dev/infiniband:/dev/infiniband']", ""},
+      {"['--device=home/u/co/a=b/d:/dev/x']",
+       "raw-device container.extra_args home/u/co/a=b/d:/dev/x"},
+      {"['--device=/dev/shm/sda']", "raw-device container.extra_args /dev/shm/sda"},
+      {"['--device=/dev/null,/dev/sda']", "raw-device container.extra_args /dev/null,/dev/sda"},
+      {"['--runtime=./evil']", "unknown-option container.extra_args ./evil"},
+      {"['--log-opt', 'path=/home/me/.bashrc']",
+       "host-root container.extra_args path=/home/me/.bashrc"},
+      {"['--log-opt', 'max-size=1m']", ""},
+      {"['--label-file=/etc/shadow']", "host-env container.extra_args /etc/shadow"},
       {"['--mount=type=bind,src=/tmp/x,dst=/x,bind-propagation=shared']", ""},
       {"['--pid', 'host']", "host-pid container.extra_args host"},
       {"['--pid=host']", "host-pid container.extra_args host"},
@@ -155,11 +186,29 @@ TEST(Trust, IsNeededForExtraArgsInEverySpelling) {
   }
 }
 
-TEST(Trust, IsNeededForASecretInTheNameOfAFolder) {
-  const Strings needs =
-      needs_of("[[mount]]\nsource = './${HF_TOKEN}'\ntarget = '/x'\ncreate = true");
+TEST(Trust, IsNeededForAVariableInTheNameOfAFolder) {
+  EXPECT_EQ(needs_of("[[mount]]\nsource = './${RUN}'\ntarget = '/x'\ncreate = true"),
+            Strings{"host-env mount RUN"});
+  EXPECT_EQ(needs_of("[[mount]]\nsource = '${SCRATCH}/x'\ntarget = '/x'\ncreate = true"),
+            Strings{});
+}
 
-  EXPECT_EQ(needs, Strings{"host-env mount HF_TOKEN"});
+TEST(Trust, IsNeededForFilesThatHoldValues) {
+  EXPECT_EQ(needs_of("[env_from_file]\nA = '/data/a'"),
+            Strings{"host-env env_from_file A=/data/a"});
+}
+
+TEST(Trust, IsNeededWhereALinkOfTheCheckoutLeadsOutOfIt) {
+  profile::Profile profile = made_up_profile(
+      "[[mount]]\nsource = './link'\ntarget = '/x'\n[[mount]]\nsource = './own'\n"
+      "target = '/y'\ncreate = true\n");
+  profile.origin = profile::Origin::built_in;
+  const RunPlan plan = make_plan(profile, made_up_image, {}, {}, facts());
+
+  const auto needs = trust_needs(plan, facts());
+
+  ASSERT_EQ(needs.size(), 1U);
+  EXPECT_EQ(needs.front().name, "credentials");
 }
 
 TEST(Trust, IsNotNeededOutsideAProjectOrForTheCallersOwnOptions) {

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 namespace sparkrun::profile {
 namespace {
 
@@ -182,7 +184,7 @@ TEST_F(StoreTest, AProfileThatExtendsItsOwnNameMeansTheNextOriginDown) {
 
   EXPECT_EQ(profile.summary, "user");
   EXPECT_EQ(profile.image, "nvcr.io/nvidia/pytorch:25.09-py3");
-  EXPECT_EQ(profile.env.size(), 1U);
+  EXPECT_EQ(profile.env.back(), (std::pair<std::string, std::string>{"A", "project"}));
 }
 
 TEST_F(StoreTest, AProjectNeverChangesWhatAUsersProfileExtends) {
@@ -251,8 +253,10 @@ TEST_F(StoreTest, ListsAllWithOriginShadowsAndProblems) {
                                  one.problem.empty() ? "" : " broken"));
   }
 
-  EXPECT_EQ(listed, (Strings{"project broken broken", "project unsloth", "user mine",
-                             "built-in pytorch", "built-in unsloth shadowed"}));
+  EXPECT_EQ(listed,
+            (Strings{"project broken broken", "project unsloth", "user mine", "built-in cuda",
+                     "built-in pytorch", "built-in sglang", "built-in tensorrt-llm",
+                     "built-in unsloth shadowed", "built-in vllm"}));
 }
 
 TEST_F(StoreTest, AFolderThatIsNoProjectHasNoProjectProfiles) {
@@ -300,11 +304,36 @@ TEST_F(StoreTest, TheBuiltInProfilesShareTheirFlagsAndDifferInTheirImages) {
   EXPECT_EQ(pytorch.fallback, Strings{"25.*-py3"});
   EXPECT_EQ(pytorch.purpose, "training");
   EXPECT_EQ(pytorch.platforms, Strings{"linux/arm64"});
-  EXPECT_TRUE(pytorch.env.empty());
+  EXPECT_EQ(pytorch.env, unsloth.env);
   EXPECT_EQ(unsloth.image, "unsloth/unsloth:dgxspark-latest");
   EXPECT_TRUE(unsloth.fallback.empty());
   EXPECT_EQ(unsloth.container.size(), pytorch.container.size());
   EXPECT_EQ(unsloth.mounts.size(), 1U);
+}
+
+TEST_F(StoreTest, TheBuiltInProfilesAreWholeAndSetWhatTritonNeeds) {
+  for (const char* const name : {"pytorch", "unsloth", "vllm", "sglang", "tensorrt-llm"}) {
+    const Profile profile = store().load(name);
+
+    const std::map<std::string, std::string> env{profile.env.begin(), profile.env.end()};
+    EXPECT_EQ(env.at("TRITON_PTXAS_PATH"), "/usr/local/cuda/bin/ptxas") << name;
+    EXPECT_EQ(env.at("HF_XET_HIGH_PERFORMANCE"), "1") << name;
+    EXPECT_FALSE(profile.summary.empty()) << name;
+  }
+  EXPECT_EQ(store().load("cuda").purpose, "tool");
+  EXPECT_EQ(store().load("sglang").purpose, "inference");
+}
+
+TEST_F(StoreTest, KnowsWhereEachValueWasWritten) {
+  write_profile(Origin::project, "app", "extends = \"pytorch\"\n[container]\nipc = \"private\"");
+
+  const LoadedProfile loaded = store().load_with_origins("app");
+
+  EXPECT_EQ(loaded.sources,
+            (Strings{(project_ / "profiles/app.toml").string(), "built-in profile pytorch"}));
+  const TomlNode* const container = loaded.root.find("container");
+  EXPECT_EQ(container->find("ipc")->source, 0U);
+  EXPECT_EQ(container->find("remove")->source, 1U);
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ TEST(MatchContent, PassesOverARepositoryDigestThatItCannotRead) {
 class EnsureImageTest : public testing::Test {
  protected:
   EnsuredImage ensure(bool is_offline = false) {
-    return ensure_image(pin, engine, is_offline, false);
+    return ensure_image(pin, engine, {.is_offline = is_offline});
   }
   Error ensure_error(bool is_offline = false) {
     try {

@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/ulid.hpp"
+#include "support/error_of.hpp"
 #include "support/fake_engine.hpp"
 #include "support/fake_image.hpp"
 #include "support/test_system.hpp"
@@ -80,11 +81,17 @@ class PrepareTest : public testing::Test {
     world.folder.write("work/profiles/" + name + ".toml",
                        "version = 1\nimage = \"reg.test/" + name + ":1\"\n" + more);
   }
+  [[nodiscard]] config::Settings settings() const {
+    return config::Settings::load(world.system.environment, world.folder / "none");
+  }
+  [[nodiscard]] profile::Project project() const {
+    return {.root = world.work(), .is_project = true};
+  }
+  profile::Profile named(const std::string& target) {
+    return find_profile(target, project(), world.system, settings());
+  }
   Prepared prepare(const Request& request) {
-    const config::Settings settings =
-        config::Settings::load(world.system.environment, world.folder / "none");
-    return run::prepare(request, {.root = world.work(), .is_project = true}, world.system, settings,
-                        engine);
+    return run::prepare(request, project(), world.system, settings(), engine);
   }
   Error prepare_error(const Request& request) {
     try {
@@ -100,7 +107,7 @@ class PrepareTest : public testing::Test {
 };
 
 TEST_F(PrepareTest, PlansTheLockedImageWithoutTheNetwork) {
-  const Prepared prepared = prepare({.target = "app"});
+  const Prepared prepared = prepare({.profile = named("app")});
 
   EXPECT_TRUE(is_ulid(prepared.id));
   EXPECT_EQ(prepared.plan.image.run_as, "reg.test/app@" + digest_of("index"));
@@ -111,21 +118,19 @@ TEST_F(PrepareTest, PlansTheLockedImageWithoutTheNetwork) {
   EXPECT_TRUE(world.http.requests().empty());
 }
 
-TEST_F(PrepareTest, TakesTheOnlyProfileOfTheProject) {
-  EXPECT_EQ(prepare({}).plan.profile.name, "app");
-}
+TEST_F(PrepareTest, TakesTheOnlyProfileOfTheProject) { EXPECT_EQ(named("").name, "app"); }
 
 TEST_F(PrepareTest, TakesTheConfiguredProfile) {
   write_profile("other");
   world.set("SPARKRUN_PROFILE", "app");
 
-  EXPECT_EQ(prepare({}).plan.profile.name, "app");
+  EXPECT_EQ(named("").name, "app");
 }
 
 TEST_F(PrepareTest, AsksWhichOfSeveralProfiles) {
   write_profile("other");
 
-  const Error error = prepare_error({});
+  const Error error = test::error_of([&] { named(""); });
 
   EXPECT_EQ(error.id(), "usage.no_profile");
   EXPECT_TRUE(std::string_view{error.what()}.starts_with(
@@ -136,7 +141,7 @@ TEST_F(PrepareTest, AsksWhichOfSeveralProfiles) {
 TEST_F(PrepareTest, DoesWithoutAnEngineInADryRun) {
   engine.failures.emplace("facts", Error{"engine.unreachable", "no docker"});
 
-  const Prepared prepared = prepare({.target = "app", .is_dry_run = true});
+  const Prepared prepared = prepare({.profile = named("app"), .is_dry_run = true});
 
   EXPECT_FALSE(prepared.engine);
   EXPECT_EQ(prepared.engine_note, "no docker");
@@ -146,40 +151,93 @@ TEST_F(PrepareTest, DoesWithoutAnEngineInADryRun) {
 TEST_F(PrepareTest, NeedsAnEngineInARealRun) {
   engine.failures.emplace("facts", Error{"engine.unreachable", "no docker"});
 
-  EXPECT_EQ(prepare_error({.target = "app"}).id(), "engine.unreachable");
+  EXPECT_EQ(prepare_error({.profile = named("app")}).id(), "engine.unreachable");
 }
 
 TEST_F(PrepareTest, TakesTheFirstListedPlatformWhereTheEnginesIsNotListed) {
   engine.known.architecture = "amd64";
 
-  EXPECT_EQ(prepare({.target = "app"}).plan.image.platform, "linux/arm64");
+  EXPECT_EQ(prepare({.profile = named("app")}).plan.image.platform, "linux/arm64");
 }
 
 TEST_F(PrepareTest, RefusesAPlatformThatTheLockLacks) {
-  const Error error = prepare_error({.target = "app", .platform = "linux/x86_64"});
+  const Error error = prepare_error({.profile = named("app"), .platform = "linux/x86_64"});
 
   EXPECT_EQ(error.id(), "registry.platform_missing");
   EXPECT_STREQ(error.what(), "the pin of reg.test/app:1 has no linux/amd64; it has linux/arm64");
 }
 
 TEST_F(PrepareTest, RefusesWhatIsNoPlatform) {
-  EXPECT_EQ(prepare_error({.target = "app", .platform = "arm64"}).id(), "platform.malformed");
+  EXPECT_EQ(prepare_error({.profile = named("app"), .platform = "arm64"}).id(),
+            "platform.malformed");
 }
 
 TEST_F(PrepareTest, AsksForTrustBeforeARealRunOnly) {
   write_profile("app", "[container]\nprivileged = true\n");
 
-  const Error error = prepare_error({.target = "app"});
+  const Error error = prepare_error({.profile = named("app")});
 
   EXPECT_EQ(error.id(), "trust.not_allowed");
-  EXPECT_NO_THROW(prepare({.target = "app", .is_dry_run = true}));
-  EXPECT_NO_THROW(prepare({.target = "app", .allow = {"privileged"}}));
+  EXPECT_NO_THROW(prepare({.profile = named("app"), .is_dry_run = true}));
+  EXPECT_NO_THROW(prepare({.profile = named("app"), .allow = {"privileged"}}));
   world.set("SPARKRUN_ALLOW", "privileged");
-  EXPECT_NO_THROW(prepare({.target = "app"}));
+  EXPECT_NO_THROW(prepare({.profile = named("app")}));
+}
+
+TEST_F(PrepareTest, StaysInFront) {
+  write_profile("app", "[container]\ndetach = true\n");
+
+  const Prepared prepared = prepare({.profile = named("app")});
+
+  EXPECT_EQ(prepared.plan.find("detach"), nullptr);
+  EXPECT_EQ(prepared.plan.warnings.front(),
+            "detach: sparkrun cannot leave a run in the background yet; this one stays in front");
+}
+
+TEST_F(PrepareTest, NamesTheRegistryForPodman) {
+  engine.known.name = "podman";
+  engine.words = {"podman"};
+
+  const Prepared prepared = prepare({.profile = named("app")});
+
+  EXPECT_EQ(prepared.plan.image.run_as, "reg.test/app@" + digest_of("index"));
+  EXPECT_EQ(prepared.plan.engine.command, std::vector<std::string>{"podman"});
+}
+
+struct EngineRow {
+  std::string_view flag, profile, config;
+  std::string_view name, said_by;
+  bool has_command;
+};
+
+TEST(ChooseEngine, AsksFlagThenProfileThenConfig) {
+  const EngineRow rows[] = {
+      {"", "", "", "", "built in", true},
+      {"", "", "podman", "podman", "SPARKRUN_ENGINE", true},
+      {"", "docker", "podman", "docker", "profile p", false},
+      {"", "podman", "podman", "podman", "profile p", true},
+      {"", "podman", "", "podman", "profile p", true},
+      {"docker", "podman", "podman", "docker", "--engine", true},
+  };
+  for (const EngineRow& row : rows) {
+    TestSystem world;
+    world.set("SPARKRUN_ENGINE", std::string{row.config});
+    world.set("SPARKRUN_ENGINE_COMMAND", "sudo,-n,docker");
+    config::Settings settings =
+        config::Settings::load(world.system.environment, world.folder / "none");
+    if (!row.flag.empty()) settings.set("engine", std::string{row.flag}, "--engine");
+    const profile::Profile profile{.name = "p", .engine = std::string{row.profile}};
+
+    const engine::Choice choice = choose_engine(&profile, settings);
+
+    EXPECT_EQ(choice.name, row.name);
+    EXPECT_EQ(choice.said_by, row.said_by);
+    EXPECT_EQ(!choice.command.empty(), row.has_command) << row.said_by;
+  }
 }
 
 TEST_F(PrepareTest, SaysThatAProfileDoesNotExist) {
-  EXPECT_EQ(prepare_error({.target = "apq"}).id(), "profile.unknown");
+  EXPECT_EQ(test::error_of([&] { named("apq"); }).id(), "profile.unknown");
 }
 
 }  // namespace

@@ -38,14 +38,28 @@ class FakeEngine final : public engine::Engine {
   std::function<void(const std::vector<std::string>& producer)> on_load;
   std::vector<std::vector<std::string>> loads;
 
+  std::vector<std::string> words = {"docker"};                       // command()
+  std::vector<engine::StoredImage> tagged;                           // of list_images
+  std::vector<std::pair<std::string, std::string>> given_variables;  // of the last start
+
   std::vector<std::string> calls;
   std::vector<std::vector<std::string>> started;
   std::vector<std::pair<std::vector<std::string>, std::string>> captured_runs;  // argv, input
 
+  [[nodiscard]] const std::string& name() const override { return known.name; }
+  [[nodiscard]] const std::vector<std::string>& command() const override { return words; }
   const engine::EngineFacts& facts() override {
     note("facts", "");
     return known;
   }
+  void tag(const std::string& reference, const std::string& name) override {
+    note("tag", reference + " " + name);
+  }
+  std::vector<engine::StoredImage> list_images(const std::string& pattern) override {
+    note("list_images", pattern);
+    return tagged;
+  }
+  void remove_image(const std::string& reference) override { note("remove_image", reference); }
   std::optional<engine::LocalImage> find_image(const std::string& reference) override {
     note("find_image", reference);
     return find(images, reference);
@@ -66,9 +80,12 @@ class FakeEngine final : public engine::Engine {
     captured_runs.emplace_back(argv, input);
     return captured;
   }
-  std::unique_ptr<sys::ForegroundProcess> start(const std::vector<std::string>& argv) override {
+  std::unique_ptr<sys::ForegroundProcess> start(
+      const std::vector<std::string>& argv,
+      const std::vector<std::pair<std::string, std::string>>& variables) override {
     note("start", "");
     started.push_back(argv);
+    given_variables = variables;
     if (script == nullptr) throw Error{"bug", "the test gave the engine no script"};
     return std::make_unique<FakeForegroundProcess>(*script);
   }

@@ -3,13 +3,12 @@
 #include "base/json_value.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/ensure_image.hpp"
 #include "cli/preflight_text.hpp"
 #include "cli/registry.hpp"
 #include "preflight/report.hpp"
 #include "run/check.hpp"
-#include "run/ensure_image.hpp"
 #include "run/prepare.hpp"
-#include "run/pull_failure.hpp"
 #include "sys/files.hpp"
 
 #include <fmt/format.h>
@@ -62,34 +61,36 @@ Checked check_host(const std::vector<std::string>& only, Context& context, engin
 }
 
 Checked check_image(const run::Request& request, const std::vector<std::string>& only,
-                    Context& context, engine::Engine& engine) {
-  const profile::Project project =
-      profile::find_project(context.system.environment, context.directory);
+                    const profile::Project& project, Context& context, engine::Engine& engine) {
   run::Prepared prepared = run::prepare(request, project, context.system, context.settings, engine);
   for (const std::string& note : prepared.notes) context.output.note(note);
-  const bool is_offline = context.settings.boolean("offline").value_or(false);
-  const run::EnsuredImage ensured = run::with_pull_explained(
-      prepared.plan.image, {context.system, context.settings, request.talk}, [&] {
-        return run::ensure_image(
-            prepared.plan.image, engine, is_offline,
-            context.output.terminal().err_is_terminal && !context.output.quiet);
-      });
+  const run::EnsuredImage ensured = ensure_image(prepared, request.talk, engine, context);
   prepared.plan.image.run_as = ensured.run_as;
   return {run::check(prepared, ensured.image, engine, context.system.clock, only), prepared.host};
+}
+
+Checked check(const Arguments& arguments, const std::vector<std::string>& only, Context& context) {
+  const std::string target = arguments.value_or("TARGET", "");
+  if (target.empty() || arguments.has("--host")) {
+    const auto engine = engine::open(run::choose_engine(nullptr, context.settings), context.system);
+    return check_host(only, context, *engine);
+  }
+  const profile::Project project =
+      profile::find_project(context.system.environment, context.directory);
+  const run::Request request{
+      .profile = run::find_profile(target, project, context.system, context.settings),
+      .allow = arguments.values("--allow"),
+      .talk = registry_talk(context.output)};
+  const auto engine =
+      engine::open(run::choose_engine(&request.profile, context.settings), context.system);
+  return check_image(request, only, project, context, *engine);
 }
 
 int run(const Arguments& arguments, Context& context) {
   if (arguments.has("--offline")) context.settings.set("offline", "true", "--offline");
   apply_registry_options(arguments, context.settings);
   const std::vector<std::string> only = only_ids(arguments);
-  const auto engine = engine::open(context.settings.text("engine"), context.system);
-  const std::string target = arguments.value_or("TARGET", "");
-  const Checked checked = target.empty() || arguments.has("--host")
-                              ? check_host(only, context, *engine)
-                              : check_image({.target = target,
-                                             .allow = arguments.values("--allow"),
-                                             .talk = registry_talk(context.output)},
-                                            only, context, *engine);
+  const Checked checked = check(arguments, only, context);
   const Json json = preflight::to_json(checked.report, checked.host);
   if (const auto file = arguments.value("--report"))
     sys::write_file_atomically(*file, to_json_text(json));

@@ -3,6 +3,7 @@
 #include "base/json_value.hpp"
 #include "cli/command.hpp"
 #include "profile/store.hpp"
+#include "run/written_plan.hpp"
 
 #include <fmt/format.h>
 
@@ -16,38 +17,55 @@ constexpr auto options = std::to_array<Option>({
      Values::profile},
 });
 
+std::vector<std::string> chosen_names(const Arguments& arguments, const profile::Store& store) {
+  std::vector<std::string> names = arguments.values("NAME");
+  if (!names.empty()) return names;
+  for (const profile::ListedProfile& listed : store.list()) {
+    if (!listed.is_shadowed) names.push_back(listed.name);
+  }
+  return names;
+}
+
+// Faults decide the exit code; warnings are what `run` would say, too.
+std::vector<std::string> warnings_of(const profile::Profile& profile,
+                                     const profile::Project& project, const sys::System& system) {
+  const plan::RunPlan plan = run::written_plan(profile, project, system);
+  std::vector<std::string> warnings = plan.warnings;
+  warnings.insert(warnings.end(), plan.lints.begin(), plan.lints.end());
+  return warnings;
+}
+
 int run(const Arguments& arguments, Context& context) {
   const profile::Project project =
       profile::find_project(context.system.environment, context.directory);
   const profile::Store store{project, context.system.environment};
-  std::vector<std::string> names = arguments.values("NAME");
-  if (names.empty()) {
-    for (const profile::ListedProfile& listed : store.list()) {
-      if (!listed.is_shadowed) names.push_back(listed.name);
-    }
-  }
+  Output& output = context.output;
   ExitCode code = ExitCode::ok;
   Json json = Json::array();
-  for (const std::string& name : names) {
+  for (const std::string& name : chosen_names(arguments, store)) {
     try {
-      static_cast<void>(store.load(name));
-      json.push_back({{"profile", name}, {"valid", true}});
-      if (!context.output.json) context.output.result(fmt::format("{}: valid\n", name));
+      const std::vector<std::string> warnings =
+          warnings_of(store.load(name), project, context.system);
+      json.push_back({{"profile", name}, {"valid", true}, {"warnings", warnings}});
+      if (output.json) continue;
+      output.result(fmt::format("{}: valid\n", name));
+      for (const std::string& warning : warnings) output.result(fmt::format("  {}\n", warning));
     } catch (const Error& error) {
       code = worse(code, error.exit_code());
       json.push_back({{"profile", name}, {"valid", false}, {"error", to_json(error)}});
-      if (!context.output.json) context.output.error(error);
+      if (!output.json) output.error(error);
     }
   }
-  if (context.output.json) context.output.result_json(json);
+  if (output.json) output.result_json(json);
   return static_cast<int>(code);
 }
 
 }  // namespace
 
-extern const Command profile_check_command{.name = "profile check",
-                                           .summary = "read profiles strictly and name every fault",
-                                           .options = options,
-                                           .run = run};
+extern const Command profile_check_command{
+    .name = "profile check",
+    .summary = "read profiles strictly, name every fault, and warn of what misleads",
+    .options = options,
+    .run = run};
 
 }  // namespace sparkrun::cli

@@ -2,14 +2,13 @@
 #include "base/json_value.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "plan/argv/docker.hpp"
-#include "plan/gpu_access.hpp"
-#include "plan/planner.hpp"
+#include "plan/argv.hpp"
 #include "profile/store.hpp"
-#include "run/prepare.hpp"
+#include "run/written_plan.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace sparkrun::cli {
@@ -63,59 +62,109 @@ Json to_json(const profile::Profile& profile) {
   return json;
 }
 
-// One `key = value` a line; nested members are written with dots.
-void add_lines(const std::string& key, const Json& value, std::string& text) {
-  if (value.is_object()) {
-    for (const auto& [name, inner] : value.items())
-      add_lines(key.empty() ? name : key + "." + name, inner, text);
-  } else if (!value.empty() && value != "") {
-    text += fmt::format("{} = {}\n", key, to_json_line(value));
-  }
+// A value of a profile, as it is written in TOML's own words (which are JSON's for these).
+Json to_json(const TomlNode& node) {
+  using Kind = TomlNode::Kind;
+  if (node.kind == Kind::string) return node.string;
+  if (node.kind == Kind::integer) return node.integer;
+  if (node.kind == Kind::real) return node.real;
+  if (node.kind == Kind::boolean) return node.boolean;
+  Json array = Json::array();
+  for (const TomlNode& item : node.items) array.push_back(to_json(item));
+  return array;
 }
 
-// Neither lock nor engine nor network, and nothing of this host's state: what the file says, for
-// the project that it is in. Mount sources count as there and passed variables as set.
-std::vector<std::string> argv_of(const profile::Profile& profile, const profile::Project& project,
-                                 const sys::System& system) {
-  plan::PlanFacts facts = run::plan_facts(system, project);
-  facts.path_exists = [](const plan::fs::path&) { return true; };
-  for (const profile::HostVariable& variable : profile.env_from_host)
-    facts.variables.emplace(variable.name, "");
-  const plan::PinnedImage image{.reference = profile.image,
-                                .run_as = profile.image,
-                                .platform = profile.names_platforms && profile.platforms.size() == 1
-                                                ? profile.platforms.front()
-                                                : ""};
-  return plan::docker_argv(
-      plan::make_plan(profile, image, plan::choose_gpu_access(profile.gpu, nullptr), {}, facts));
+struct EffectiveValue {
+  std::string key;  // `container.ipc`, `mount[0].source`
+  Json value;
+  std::string origin;  // `built-in profile pytorch:22`, `default`
+};
+
+class Values {
+ public:
+  explicit Values(const profile::LoadedProfile& loaded) : loaded_(loaded) {}
+
+  std::vector<EffectiveValue> list() {
+    add("", loaded_.root);
+    const profile::Profile& profile = loaded_.profile;
+    add_default("platforms", Json(profile.platforms));
+    add_default("gpu.access", Json(profile::to_string(profile.gpu.access)));
+    add_default("gpu.devices", Json(profile.gpu.devices));
+    return std::move(values_);
+  }
+
+ private:
+  void add(const std::string& key, const TomlNode& node) {
+    const bool is_list_of_tables =
+        !node.items.empty() && node.items.front().kind == TomlNode::Kind::table;
+    if (node.kind == TomlNode::Kind::table) {
+      for (const auto& [name, inner] : node.entries)
+        add(key.empty() ? toml_key(name) : key + "." + toml_key(name), inner);
+    } else if (is_list_of_tables) {
+      for (size_t i = 0; i < node.items.size(); ++i)
+        add(fmt::format("{}[{}]", key, i), node.items[i]);
+    } else {
+      const std::string origin = fmt::format("{}:{}", loaded_.sources.at(node.source), node.line);
+      values_.push_back({key, to_json(node), origin});
+    }
+  }
+
+  void add_default(const std::string& key, Json value) {
+    if (std::ranges::find(values_, key, &EffectiveValue::key) == values_.end())
+      values_.push_back({key, std::move(value), "default"});
+  }
+
+  const profile::LoadedProfile& loaded_;
+  std::vector<EffectiveValue> values_;
+};
+
+std::string to_text(const std::vector<EffectiveValue>& values) {
+  constexpr size_t column_max = 60;
+  size_t width = 0;
+  std::vector<std::string> lines;
+  for (const EffectiveValue& value : values) {
+    lines.push_back(fmt::format("{} = {}", value.key, to_json_line(value.value)));
+    if (lines.back().size() <= column_max) width = std::max(width, lines.back().size());
+  }
+  std::string text;
+  for (size_t i = 0; i < values.size(); ++i)
+    text += fmt::format("{:<{}}  # {}\n", lines[i], width, values[i].origin);
+  return text;
 }
 
 int run(const Arguments& arguments, Context& context) {
   const profile::Project project =
       profile::find_project(context.system.environment, context.directory);
-  const profile::Profile profile =
-      profile::Store{project, context.system.environment}.load(arguments.value_or("NAME", ""));
+  const profile::LoadedProfile loaded =
+      profile::Store{project, context.system.environment}.load_with_origins(
+          arguments.value_or("NAME", ""));
   if (arguments.has("--argv")) {
-    const std::vector<std::string> argv = argv_of(profile, project, context.system);
+    const std::vector<std::string> argv =
+        plan::run_argv(run::written_plan(loaded.profile, project, context.system));
     if (context.output.json)
       context.output.result_json(Json{{"argv", argv}});
     else
       context.output.result(shell_join(argv) + "\n");
-  } else if (context.output.json) {
-    context.output.result_json(to_json(profile));
-  } else {
-    std::string text;
-    add_lines("", to_json(profile), text);
-    context.output.result(printable(text));
+    return 0;
   }
+  const std::vector<EffectiveValue> values = Values{loaded}.list();
+  if (!context.output.json) {
+    context.output.result(printable(to_text(values)));
+    return 0;
+  }
+  Json json = to_json(loaded.profile);
+  Json& origins = json["origins"] = Json::object();
+  for (const EffectiveValue& value : values) origins[value.key] = value.origin;
+  context.output.result_json(json);
   return 0;
 }
 
 }  // namespace
 
-extern const Command profile_show_command{.name = "profile show",
-                                          .summary = "print a profile after inheritance",
-                                          .options = options,
-                                          .run = run};
+extern const Command profile_show_command{
+    .name = "profile show",
+    .summary = "print a profile after inheritance, each value with its origin",
+    .options = options,
+    .run = run};
 
 }  // namespace sparkrun::cli

@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/progress.hpp"
+#include "run/prepare.hpp"
 #include "sys/files.hpp"
 
 #include <fmt/format.h>
@@ -95,7 +96,7 @@ int run(const Arguments& arguments, Context& context) {
                 "folder",
                 {{"command", "restore"}}};
   }
-  const auto engine = engine::open(context.settings.text("engine"), context.system);
+  const auto engine = engine::open(run::choose_engine(nullptr, context.settings), context.system);
   const engine::EngineFacts& facts = engine->facts();
   if (!platform) platform = oci::Platform::of(facts.os, facts.architecture, "");
   std::optional<sys::TemporaryFolder> unpacked;

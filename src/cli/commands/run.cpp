@@ -4,16 +4,17 @@
 #include "base/json_value.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/ensure_image.hpp"
 #include "cli/preflight_text.hpp"
 #include "cli/registry.hpp"
-#include "plan/argv/docker.hpp"
+#include "plan/argv.hpp"
+#include "profile/values.hpp"
 #include "run/check.hpp"
 #include "run/close.hpp"
-#include "run/ensure_image.hpp"
 #include "run/launch.hpp"
 #include "run/prepare.hpp"
-#include "run/pull_failure.hpp"
 #include "run/recorder.hpp"
+#include "run/shown_lints.hpp"
 #include "sys/files.hpp"
 
 #include <fmt/format.h>
@@ -43,7 +44,14 @@ constexpr auto options = std::to_array<Option>({
     {"--engine", "", Takes::value, "NAME", "the container engine", Values::any, "docker|podman"},
     {"--env", "-e", Takes::value, "NAME[=VALUE]",
      "set a variable; without a value the host's is passed"},
-    {"--volume", "-v", Takes::value, "SRC:DST[:ro]", "mount a folder or file of the host"},
+    {"--env-from-host", "", Takes::value, "NAME", "pass a variable of the host (`NAME?`: if set)"},
+    {"--volume", "-v", Takes::value, "SRC:DST[:OPTIONS]", "mount a folder, a file or a volume"},
+    {"--mount", "", Takes::value, "KEY=VALUE,..", "the same in docker's long form"},
+    {"--here", "", Takes::nothing, "",
+     "mount the working directory at its own path and start there"},
+    {"--hf-cache", "", Takes::nothing, "", "mount your Hugging Face cache and set HF_HOME to it"},
+    {"--gpus", "", Takes::value, "DEVICES", "which GPUs: all, device=0, 1; or none"},
+    {"--arg", "", Takes::value, "WORD", "a word for the engine that no option here stands for"},
     {"--tty", "", Takes::value, "WHEN", "give the job a terminal", Values::any,
      "auto|always|never"},
     {"--status-file", "", Takes::value, "FILE", "write how the run ended to FILE, as JSON",
@@ -55,23 +63,66 @@ plan::TtyMode tty_mode(const std::string& text) {
   return text == "never" ? plan::TtyMode::never : plan::TtyMode::automatic;
 }
 
-profile::Mount parse_volume(const std::string& text) {
-  const auto parts = split(text, ':');
-  const bool has_mode = parts.size() == 3 && (parts[2] == "ro" || parts[2] == "rw");
-  if (parts.size() < 2 || (parts.size() > 2 && !has_mode) || parts[0].empty() ||
-      !parts[1].starts_with('/')) {
-    throw Error{
-        "usage.bad_value",
-        fmt::format("`--volume {}` is not SOURCE:/TARGET or SOURCE:/TARGET:ro", printable(text)),
-        {{"command", "run"}}};
-  }
-  return {.source = std::string{parts[0]},
-          .target = std::string{parts[1]},
-          .read_only = has_mode && parts[2] == "ro"};
+[[noreturn]] void fail(const std::string& message) {
+  throw Error{"usage.bad_value", message, {{"command", "run"}}};
 }
 
-run::Request to_request(const Arguments& arguments) {
-  run::Request request{.target = arguments.value_or("TARGET", "")};
+profile::Mount parse_volume(const std::string& text) {
+  const auto parts = split(text, ':');
+  if (parts.size() < 2 || parts.size() > 3 || parts[0].empty() || !parts[1].starts_with('/')) {
+    fail(fmt::format("`--volume {}` is not SOURCE:/TARGET or SOURCE:/TARGET:OPTIONS",
+                     printable(text)));
+  }
+  profile::Mount mount{.source = std::string{parts[0]}, .target = std::string{parts[1]}};
+  for (const std::string_view option :
+       parts.size() == 3 ? split(parts[2], ',') : std::vector<std::string_view>{}) {
+    if (option == "ro")
+      mount.read_only = true;
+    else if (option != "rw")
+      mount.options.emplace_back(option);
+  }
+  return mount;
+}
+
+profile::HostVariable parse_host_variable(std::string name) {
+  const bool is_optional = name.ends_with('?');
+  if (is_optional) name.pop_back();
+  if (!profile::is_variable_name(name)) {
+    fail(fmt::format("`{}` is not the name of a variable", printable(name)));
+  }
+  return {.name = name, .is_required = !is_optional};
+}
+
+// `--gpus` and `--runtime` choose the way to the GPU as they do for docker.
+void choose_gpu(const Arguments& arguments, plan::RunOptions& plan) {
+  using profile::GpuAccess;
+  const profile::Option* const flag = profile::find_by_key("runtime");
+  const auto runtime = std::ranges::find(plan.container, flag, &profile::OptionValue::option);
+  const auto devices = arguments.value("--gpus");
+  if (devices == "none")
+    plan.gpu_access = GpuAccess::none;
+  else if (devices)
+    plan.gpu_devices = *devices;
+  if (runtime != plan.container.end()) {
+    const bool is_nvidias = runtime->values.front() == "nvidia";
+    plan.gpu_access = is_nvidias ? (devices ? GpuAccess::runtime_and_gpus : GpuAccess::runtime)
+                                 : (devices ? GpuAccess::gpus : GpuAccess::none);
+    if (is_nvidias) plan.container.erase(runtime);
+  }
+  if (const auto access = arguments.value("--gpu-access"))
+    plan.gpu_access = profile::parse_gpu_access(*access);
+}
+
+// Files that are named on the command line are looked for where the command line was typed.
+void resolve_env_files(plan::RunOptions& plan, const sys::Environment& environment) {
+  for (profile::OptionValue& value : plan.container) {
+    if (value.option->flag != "--env-file") continue;
+    for (std::string& file : value.values) file = (environment.working_directory / file).string();
+  }
+}
+
+run::Request to_request(const Arguments& arguments, const sys::Environment& environment) {
+  run::Request request;
   request.platform = arguments.value_or("--platform", "");
   if (arguments.has("--no-locked")) request.locked = false;
   if (arguments.has("--locked")) request.locked = true;
@@ -82,8 +133,15 @@ run::Request to_request(const Arguments& arguments) {
   plan.tty = tty_mode(arguments.value_or("--tty", "auto"));
   plan.command = arguments.command();
   plan.container = arguments.engine_flags();
-  if (const auto access = arguments.value("--gpu-access"))
-    plan.gpu_access = profile::parse_gpu_access(*access);
+  plan.extra_args = arguments.values("--arg");
+  for (const std::string& mount : arguments.values("--mount"))
+    plan.extra_args.push_back("--mount=" + mount);
+  plan.mounts_working_directory = arguments.has("--here");
+  plan.mounts_hf_cache = arguments.has("--hf-cache");
+  choose_gpu(arguments, plan);
+  resolve_env_files(plan, environment);
+  for (const std::string& name : arguments.values("--env-from-host"))
+    plan.env_from_host.push_back(parse_host_variable(name));
   for (const std::string& volume : arguments.values("--volume"))
     plan.mounts.push_back(parse_volume(volume));
   for (const std::string& entry : arguments.values("--env")) {
@@ -105,9 +163,15 @@ void apply_settings(const Arguments& arguments, config::Settings& settings) {
     settings.set("status_file", *file, "--status-file");
 }
 
-void say(const run::Prepared& prepared, Output& output) {
+void say(const run::Prepared& prepared, const std::vector<std::string>& lints, Output& output) {
   for (const std::string& note : prepared.notes) output.note(note);
   for (const std::string& warning : prepared.plan.warnings) output.warning(warning);
+  for (const std::string& lint : lints) output.warning(lint);
+  const size_t known = prepared.plan.lints.size() - lints.size();
+  if (known > 0) {
+    output.detail(fmt::format("{} known warnings of the profile: `sparkrun profile check {}`",
+                              known, prepared.plan.profile.name));
+  }
   output.detail(
       fmt::format("image: {} ({})", prepared.plan.image.run_as, prepared.plan.image.pin_note));
   output.detail(fmt::format("gpu: {} ({})", profile::to_string(prepared.plan.gpu.access),
@@ -116,10 +180,18 @@ void say(const run::Prepared& prepared, Output& output) {
 }
 
 void print_plan(const run::Prepared& prepared, Output& output) {
-  const std::vector<std::string> argv = plan::docker_argv(prepared.plan);
+  const std::vector<std::string> argv = plan::run_argv(prepared.plan);
   if (!output.json) return output.result(shell_join(argv) + "\n");
   const plan::PinnedImage& image = prepared.plan.image;
+  const plan::GpuChoice& gpu = prepared.plan.gpu;
+  std::vector<std::string> warnings = prepared.plan.warnings;
+  warnings.insert(warnings.end(), prepared.plan.lints.begin(), prepared.plan.lints.end());
   output.result_json(Json{{"argv", argv},
+                          {"engine", prepared.plan.engine.name},
+                          {"gpu",
+                           {{"access", profile::to_string(gpu.access)},
+                            {"devices", gpu.devices},
+                            {"reason", gpu.reason}}},
                           {"image",
                            {{"reference", image.reference},
                             {"run_as", image.run_as},
@@ -131,21 +203,20 @@ void print_plan(const run::Prepared& prepared, Output& output) {
                             {"pin", image.pin},
                             {"taken", image.taken},
                             {"taken_because", image.taken_because}}},
-                          {"warnings", prepared.plan.warnings}});
+                          {"warnings", warnings}});
 }
 
 // The phases of a real run, in their order. What each returns is shown and recorded before the next
 // begins.
 class RealRun {
  public:
-  RealRun(const run::Request& request, Context& context, engine::Engine& engine)
-      : request_(request), context_(context), engine_(engine) {}
+  RealRun(const run::Request& request, const profile::Project& project, Context& context,
+          engine::Engine& engine)
+      : request_(request), project_(project), context_(context), engine_(engine) {}
 
   run::Closing execute() {
-    const profile::Project project =
-        profile::find_project(context_.system.environment, context_.directory);
     run::Prepared prepared =
-        run::prepare(request_, project, context_.system, context_.settings, engine_);
+        run::prepare(request_, project_, context_.system, context_.settings, engine_);
     run::Recorder recorder{context_.settings, context_.system, prepared.host.id};
     try {
       return launch(prepared, recorder);
@@ -166,15 +237,10 @@ class RealRun {
 
   run::Closing launch(run::Prepared& prepared, run::Recorder& recorder) {
     Output& output = context_.output;
-    say(prepared, output);
+    say(prepared, run::take_new_lints(prepared, context_.system.environment), output);
     const bool is_checked = context_.settings.boolean("preflight").value_or(true);
     if (is_checked) show_if_blocked(run::check_before_pull(prepared), output);
-    const bool is_offline = context_.settings.boolean("offline").value_or(false);
-    const run::EnsuredImage ensured = run::with_pull_explained(
-        prepared.plan.image, {context_.system, context_.settings, request_.talk}, [&] {
-          return run::ensure_image(prepared.plan.image, engine_, is_offline,
-                                   output.terminal().err_is_terminal && !output.quiet);
-        });
+    const run::EnsuredImage ensured = cli::ensure_image(prepared, request_.talk, engine_, context_);
     if (ensured.run_as != prepared.plan.image.run_as) {
       prepared.plan.image.run_as = ensured.run_as;
       if (Digest::is_valid(ensured.run_as)) prepared.plan.image.pin = "image-id";
@@ -194,17 +260,17 @@ class RealRun {
   }
 
   const run::Request& request_;
+  const profile::Project& project_;
   Context& context_;
   engine::Engine& engine_;
   std::optional<preflight::Report> report_;
 };
 
-int dry_run(const run::Request& request, Context& context, engine::Engine& engine) {
-  const profile::Project project =
-      profile::find_project(context.system.environment, context.directory);
+int dry_run(const run::Request& request, const profile::Project& project, Context& context,
+            engine::Engine& engine) {
   const run::Prepared prepared =
       run::prepare(request, project, context.system, context.settings, engine);
-  say(prepared, context.output);
+  say(prepared, prepared.plan.lints, context.output);
   print_plan(prepared, context.output);
   return 0;
 }
@@ -220,11 +286,16 @@ void or_warn(const std::function<void()>& write_status, Output& output) {
 
 int run(const Arguments& arguments, Context& context) {
   apply_settings(arguments, context.settings);
-  run::Request request = to_request(arguments);
+  run::Request request = to_request(arguments, context.system.environment);
   request.talk = registry_talk(context.output);
-  const auto engine = engine::open(context.settings.text("engine"), context.system);
-  if (request.is_dry_run) return dry_run(request, context, *engine);
-  const run::Closing closing = RealRun{request, context, *engine}.execute();
+  const profile::Project project =
+      profile::find_project(context.system.environment, context.directory);
+  request.profile = run::find_profile(arguments.value_or("TARGET", ""), project, context.system,
+                                      context.settings);
+  const auto engine =
+      engine::open(run::choose_engine(&request.profile, context.settings), context.system);
+  if (request.is_dry_run) return dry_run(request, project, context, *engine);
+  const run::Closing closing = RealRun{request, project, context, *engine}.execute();
   const run::StatusFile status{context.settings.text("status_file")};
   or_warn([&] { status.write(closing); }, context.output);
   return closing.ended.exit;

@@ -9,10 +9,10 @@
 
 namespace sparkrun::plan {
 
-// The words of `docker run` for a plan; without `extras` the line that a person would type, in the
-// order of NVIDIA's documentation: GPU, terminal, container options, mounts, variables, image,
-// command.
-std::vector<std::string> docker_argv(const RunPlan& plan, const LaunchExtras* extras = nullptr);
+// The words of `docker run` or `podman run` for a plan (both take the same); without `extras` the
+// line that a person would type, in the order of NVIDIA's documentation: GPU, terminal, container
+// options, mounts, variables, image, command.
+std::vector<std::string> run_argv(const RunPlan& plan, const LaunchExtras* extras = nullptr);
 
 // The short container that looks at the image before the job starts.
 struct ProbeRequest {
@@ -26,6 +26,6 @@ struct ProbeRequest {
 // security, devices, user, variables and existing folders, the latter read-only; without network,
 // ports, restart, name or terminal of the job. An entrypoint that the profile sets is the job's own
 // program, so `sh` takes its place.
-std::vector<std::string> docker_probe_argv(const RunPlan& plan, const ProbeRequest& request);
+std::vector<std::string> probe_argv(const RunPlan& plan, const ProbeRequest& request);
 
 }  // namespace sparkrun::plan

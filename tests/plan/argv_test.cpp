@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "plan/argv/docker.hpp"
+#include "plan/argv.hpp"
 
 #include "base/text.hpp"
 #include "plan/gpu_access.hpp"
@@ -27,14 +27,14 @@ profile::Profile built_in(std::string_view name) {
 std::string line_of(const profile::Profile& profile, const PinnedImage& image,
                     const PlanFacts& facts) {
   return shell_join(
-      docker_argv(make_plan(profile, image, choose_gpu_access(profile.gpu, nullptr), {}, facts)));
+      run_argv(make_plan(profile, image, choose_gpu_access(profile.gpu, nullptr), {}, facts)));
 }
 
 RunOptions named(const std::string& name) {
   return {.container = {{profile::find_by_key("name"), {name}}}};
 }
 
-std::string line_of(const RunPlan& plan) { return shell_join(docker_argv(plan)); }
+std::string line_of(const RunPlan& plan) { return shell_join(run_argv(plan)); }
 
 // What a real shell makes of a line.
 Strings words_of_shell(const std::string& line) {
@@ -51,23 +51,25 @@ Strings words_of_shell(const std::string& line) {
   return words;
 }
 
-TEST(DockerArgv, IsTheLineThatNvidiaDocumentsForPytorch) {
+TEST(RunArgv, IsTheLineThatNvidiaDocumentsForPytorch) {
   EXPECT_EQ(line_of(built_in("pytorch"), {.run_as = "nvcr.io/nvidia/pytorch@sha256:0123"},
                     made_up_facts()),
             "docker run --runtime=nvidia --gpus all -it --rm --ipc=host --ulimit memlock=-1 "
             "--ulimit stack=67108864 -v /work/finetuning:/workspace/finetuning "
+            "-e TRITON_PTXAS_PATH=/usr/local/cuda/bin/ptxas -e HF_XET_HIGH_PERFORMANCE=1 "
             "nvcr.io/nvidia/pytorch@sha256:0123");
 }
 
-TEST(DockerArgv, IsTheSameLineForUnslothButForTheImage) {
+TEST(RunArgv, IsTheSameLineForUnslothButForTheImage) {
   EXPECT_EQ(
       line_of(built_in("unsloth"), {.run_as = "unsloth/unsloth@sha256:0123"}, made_up_facts()),
       "docker run --runtime=nvidia --gpus all -it --rm --ipc=host --ulimit memlock=-1 "
       "--ulimit stack=67108864 -v /work/finetuning:/workspace/finetuning "
+      "-e TRITON_PTXAS_PATH=/usr/local/cuda/bin/ptxas -e HF_XET_HIGH_PERFORMANCE=1 "
       "unsloth/unsloth@sha256:0123");
 }
 
-TEST(DockerArgv, HasNoTerminalWhereThereIsNone) {
+TEST(RunArgv, HasNoTerminalWhereThereIsNone) {
   PlanFacts facts = made_up_facts();
   facts.out_is_terminal = false;
   EXPECT_NE(line_of(built_in("pytorch"), {.run_as = "x"}, facts).find("--gpus all -i --rm"),
@@ -78,7 +80,7 @@ TEST(DockerArgv, HasNoTerminalWhereThereIsNone) {
             std::string::npos);
 }
 
-TEST(DockerArgv, NamesThePlatformOfAnIndexRightBeforeTheImage) {
+TEST(RunArgv, NamesThePlatformOfAnIndexRightBeforeTheImage) {
   RunPlan plan = made_up_plan("");
   plan.image = {.run_as = std::string{"a/b@"} + index_digest,
                 .index = index_digest,
@@ -94,14 +96,14 @@ TEST(DockerArgv, NamesThePlatformOfAnIndexRightBeforeTheImage) {
   EXPECT_EQ(line_of(plan), "docker run -it sha256:2");
 }
 
-TEST(DockerArgv, NamesThePlatformWhereNothingIsPinned) {
+TEST(RunArgv, NamesThePlatformWhereNothingIsPinned) {
   RunPlan plan = made_up_plan("");
   plan.image = {.run_as = "a/b:1", .platform = "linux/arm64"};
 
   EXPECT_EQ(line_of(plan), "docker run -it --platform linux/arm64 a/b:1");
 }
 
-TEST(DockerArgv, WritesAFlagOnlyWhereItChangesSomething) {
+TEST(RunArgv, WritesAFlagOnlyWhereItChangesSomething) {
   const RunPlan plan = made_up_plan("[container]\nsig_proxy = false\ninit = false\n");
 
   EXPECT_EQ(line_of(plan), "docker run -it --sig-proxy=false reg.test/a@sha256:1");
@@ -109,7 +111,7 @@ TEST(DockerArgv, WritesAFlagOnlyWhereItChangesSomething) {
             "docker run -it reg.test/a@sha256:1");
 }
 
-TEST(DockerArgv, WritesWhatElseAMountIs) {
+TEST(RunArgv, WritesWhatElseAMountIs) {
   const RunPlan plan = made_up_plan(
       "[[mount]]\nsource = \"/data\"\ntarget = \"/d\"\nread_only = true\noptions = [\"z\", "
       "\"rshared\"]\n");
@@ -123,7 +125,7 @@ struct Access {
   const char* line;
 };
 
-TEST(DockerArgv, WritesEachWayToTheGpu) {
+TEST(RunArgv, WritesEachWayToTheGpu) {
   constexpr Access table[] = {
       {GpuAccess::none, "all", "docker run -it x"},
       {GpuAccess::gpus, "all", "docker run --gpus all -it x"},
@@ -147,7 +149,7 @@ TEST(DockerArgv, WritesEachWayToTheGpu) {
   }
 }
 
-TEST(DockerArgv, KeepsVisibleDevicesThatTheProfileSets) {
+TEST(RunArgv, KeepsVisibleDevicesThatTheProfileSets) {
   RunPlan plan = made_up_plan("[env]\nNVIDIA_VISIBLE_DEVICES = '1'");
   plan.gpu = {.access = GpuAccess::runtime, .devices = "all"};
 
@@ -155,7 +157,7 @@ TEST(DockerArgv, KeepsVisibleDevicesThatTheProfileSets) {
             "docker run --runtime=nvidia -it -e NVIDIA_VISIBLE_DEVICES=1 reg.test/a@sha256:1");
 }
 
-TEST(DockerArgv, WritesEveryKindOfOption) {
+TEST(RunArgv, WritesEveryKindOfOption) {
   const RunPlan plan = made_up_plan(R"(
 command = ["--model", "two words"]
 env_from_host = ["HF_TOKEN"]
@@ -179,7 +181,7 @@ A = "x y"
             "reg.test/a@sha256:1 --model 'two words'");
 }
 
-TEST(DockerArgv, NeverHoldsTheValueOfAHostVariable) {
+TEST(RunArgv, NeverHoldsTheValueOfAHostVariable) {
   PlanFacts facts = made_up_facts();
   facts.variables["HF_TOKEN"] = "the-value-of-the-secret";
 
@@ -194,7 +196,7 @@ struct MountRow {
   const char* words;
 };
 
-TEST(DockerArgv, QuotesPathsThatVolumesCannotExpress) {
+TEST(RunArgv, QuotesPathsThatVolumesCannotExpress) {
   const std::vector<MountRow> table = {
       {{.source = "/a", .target = "/b"}, "-v /a:/b"},
       {{.source = "/a", .target = "/b", .read_only = true}, "-v /a:/b:ro"},
@@ -215,21 +217,21 @@ TEST(DockerArgv, QuotesPathsThatVolumesCannotExpress) {
   }
 }
 
-TEST(DockerArgv, ALaunchAddsItsMarks) {
+TEST(RunArgv, ALaunchAddsItsMarks) {
   const LaunchExtras extras = {.name = "sparkrun-p-1",
                                .cidfile = "/run/cid",
                                .labels = {{"dev.sparkrun.run", "01"}},
                                .env = {{"SPARKRUN_RUN_ID", "01"}}};
 
-  EXPECT_EQ(shell_join(docker_argv(made_up_plan(""), &extras)),
+  EXPECT_EQ(shell_join(run_argv(made_up_plan(""), &extras)),
             "docker run -it --name sparkrun-p-1 --cidfile /run/cid --label dev.sparkrun.run=01 "
             "-e SPARKRUN_RUN_ID=01 reg.test/a@sha256:1");
-  EXPECT_EQ(shell_join(docker_argv(made_up_plan("", named("mine")), &extras)),
+  EXPECT_EQ(shell_join(run_argv(made_up_plan("", named("mine")), &extras)),
             "docker run -it --name=mine --cidfile /run/cid --label dev.sparkrun.run=01 "
             "-e SPARKRUN_RUN_ID=01 reg.test/a@sha256:1");
 }
 
-TEST(DockerArgv, ComesBackUnchangedFromARealShell) {
+TEST(RunArgv, ComesBackUnchangedFromARealShell) {
   RunPlan plan = made_up_plan("");
   plan.command = {
       "",      " ",     "a b",           "it's", "\"quoted\"", "$HOME", "`id`",    "$(id)",
@@ -239,7 +241,7 @@ TEST(DockerArgv, ComesBackUnchangedFromARealShell) {
   plan.env = {{"A", "b c'd"}, {"JSON", R"({"method": "mtp", "n": 3})"}};
   plan.mounts = {{.source = "/it's, here: yes", .target = "/x y"}};
 
-  const Strings argv = docker_argv(plan);
+  const Strings argv = run_argv(plan);
 
   EXPECT_EQ(words_of_shell(shell_join(argv)), argv);
 }
@@ -272,41 +274,40 @@ source = "volume"
 target = "/v"
 )";
 
-TEST(DockerProbe, HasWhatTheJobHasAndCannotChangeAnything) {
+TEST(ProbeArgv, HasWhatTheJobHasAndCannotChangeAnything) {
   RunPlan plan = made_up_plan(full_profile, named("mine"));
   plan.gpu = {.access = GpuAccess::runtime_and_gpus, .devices = "all"};
 
   EXPECT_EQ(
-      shell_join(docker_probe_argv(plan, {.name = "probe"})),
+      shell_join(probe_argv(plan, {.name = "probe"})),
       "docker run --runtime=nvidia --gpus all -i --rm --network none --name probe --ipc=host "
       "--ulimit memlock=-1 --user=1000 --security-opt no-new-privileges --device /dev/infiniband "
       "--cap-add=IPC_LOCK -v /work/finetuning:/x:ro -e A=1 -e HF_TOKEN reg.test/a@sha256:1 sh -s");
 }
 
-TEST(DockerProbe, ReplacesAnEntrypointWhereItIsAnApplication) {
+TEST(ProbeArgv, ReplacesAnEntrypointWhereItIsAnApplication) {
   EXPECT_EQ(
-      shell_join(docker_probe_argv(made_up_plan(""), {.name = "probe", .entrypoint = "sh"})),
+      shell_join(probe_argv(made_up_plan(""), {.name = "probe", .entrypoint = "sh"})),
       "docker run -i --rm --network none --name probe --entrypoint sh reg.test/a@sha256:1 -s");
 }
 
-TEST(DockerProbe, TakesThePlaceOfAnEntrypointThatTheProfileSets) {
+TEST(ProbeArgv, TakesThePlaceOfAnEntrypointThatTheProfileSets) {
   const char* const line =
       "docker run -i --rm --network none --name probe --entrypoint sh reg.test/a@sha256:1 -s";
   for (const char* const profile :
        {"[container]\nentrypoint = '/opt/vllm'", "[container]\nentrypoint = ''",
         "[container]\nextra_args = ['--entrypoint', 'bash']"}) {
-    EXPECT_EQ(shell_join(docker_probe_argv(made_up_plan(profile), {.name = "probe"})), line)
-        << profile;
+    EXPECT_EQ(shell_join(probe_argv(made_up_plan(profile), {.name = "probe"})), line) << profile;
   }
 }
 
-TEST(DockerProbe, NamesThePlatformOfAnIndex) {
+TEST(ProbeArgv, NamesThePlatformOfAnIndex) {
   RunPlan plan = made_up_plan("");
   plan.image = {.run_as = std::string{"a/b@"} + index_digest,
                 .index = index_digest,
                 .platform = "linux/arm64"};
 
-  EXPECT_NE(shell_join(docker_probe_argv(plan, {.name = "p"})).find("--platform linux/arm64 a/b@"),
+  EXPECT_NE(shell_join(probe_argv(plan, {.name = "p"})).find("--platform linux/arm64 a/b@"),
             std::string::npos);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "plan/argv/docker.hpp"
+#include "plan/argv.hpp"
 
 #include "base/text.hpp"
 #include "plan/gpu_access.hpp"
@@ -34,6 +34,19 @@ void append_gpu(Argv& argv, const GpuChoice& gpu) {
       append(argv, {"--device", "nvidia.com/gpu=" + device});
     }
   }
+}
+
+// The client's own words. sudo drops the environment, and with it what is passed by name.
+Argv client_words(const RunPlan& plan) {
+  Argv argv = plan.engine.command;
+  std::vector<std::string> names = plan.host_variables;
+  for (const auto& [name, path] : plan.file_variables) names.push_back(name);
+  const bool is_sudo = argv.front() == "sudo" || argv.front().ends_with("/sudo");
+  if (is_sudo && !names.empty()) {
+    argv.insert(argv.begin() + 1, "--preserve-env=" + join(names, ","));
+  }
+  argv.emplace_back("run");
+  return argv;
 }
 
 // The runtime alone learns from this variable which devices are wanted; what the plan sets goes
@@ -93,6 +106,7 @@ void append_mount(Argv& argv, const ResolvedMount& mount, bool is_read_only) {
 void append_variables(Argv& argv, const RunPlan& plan, const LaunchExtras* extras) {
   for (const auto& [name, value] : plan.env) append(argv, {"-e", name + "=" + value});
   for (const std::string& name : plan.host_variables) append(argv, {"-e", name});
+  for (const auto& [name, path] : plan.file_variables) append(argv, {"-e", name});
   append_visible_devices(argv, plan);
   if (extras == nullptr) return;
   for (const auto& [name, value] : extras->env) append(argv, {"-e", name + "=" + value});
@@ -129,22 +143,21 @@ bool replaces_entrypoint(const RunPlan& plan) {
   const profile::Option* const entrypoint = profile::find_by_key("entrypoint");
   return std::ranges::find(plan.container, entrypoint, &OptionValue::option) !=
              plan.container.end() ||
-         std::ranges::any_of(profile::read_words(plan.profile.extra_args).options,
+         std::ranges::any_of(profile::read_words(plan.extra_args).options,
                              [&](const profile::Word& word) { return word.option == entrypoint; });
 }
 
 }  // namespace
 
-Argv docker_argv(const RunPlan& plan, const LaunchExtras* extras) {
-  Argv argv = {"docker", "run"};
+Argv run_argv(const RunPlan& plan, const LaunchExtras* extras) {
+  Argv argv = client_words(plan);
   append_gpu(argv, plan.gpu);
   if (plan.interactive || plan.tty) {
     argv.emplace_back(!plan.tty ? "-i" : plan.interactive ? "-it" : "-t");
   }
   for (const OptionValue& value : plan.container) append_option(argv, value);
-  append_extras(argv, plan, extras);
-  const auto& passed_through = plan.profile.extra_args;
-  argv.insert(argv.end(), passed_through.begin(), passed_through.end());
+  argv.insert(argv.end(), plan.extra_args.begin(), plan.extra_args.end());
+  append_extras(argv, plan, extras);  // of two labels of one name the last one counts
   for (const ResolvedMount& mount : plan.mounts) append_mount(argv, mount, mount.read_only);
   append_variables(argv, plan, extras);
   append_image(argv, plan.image);
@@ -152,14 +165,14 @@ Argv docker_argv(const RunPlan& plan, const LaunchExtras* extras) {
   return argv;
 }
 
-Argv docker_probe_argv(const RunPlan& plan, const ProbeRequest& request) {
-  Argv argv = {"docker", "run"};
+Argv probe_argv(const RunPlan& plan, const ProbeRequest& request) {
+  Argv argv = client_words(plan);
   append_gpu(argv, plan.gpu);
   append(argv, {"-i", "--rm", "--network", "none", "--name", request.name});
   for (const OptionValue& value : plan.container) {
     if (value.option->is_for_probe) append_option(argv, value);
   }
-  append_probe_words(argv, plan.profile.extra_args);
+  append_probe_words(argv, plan.extra_args);
   for (const ResolvedMount& mount : plan.mounts) {
     // The engine would create a volume that does not exist yet.
     if (!mount.must_create && !mount.is_volume) append_mount(argv, mount, true);

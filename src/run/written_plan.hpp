@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "plan/run_plan.hpp"
+#include "profile/store.hpp"
+#include "sys/system.hpp"
+
+namespace sparkrun::run {
+
+// What a profile says, for the project that it is in: the image as written, neither lock nor engine
+// nor network, and nothing of this host's state: sources of mounts count as there, and variables
+// that are passed as set. For showing and checking profiles.
+plan::RunPlan written_plan(const profile::Profile& profile, const profile::Project& project,
+                           const sys::System& system);
+
+}  // namespace sparkrun::run
