@@ -78,7 +78,8 @@ start_dockerds() {
 }
 
 # The CDI specification, with what the stand-in for the nvidia runtime gives: twins of /dev/null. Without the GPU the
-# names are still known but give nothing. Engines that watch the folder see one change.
+# names are still known but give nothing. dockerd watches the folder for files that are written or removed, and would miss
+# one that was only put in place of another.
 write_cdi() {
   local nodes="" path
   if [[ $1 == on ]]; then
@@ -89,20 +90,22 @@ write_cdi() {
   fi
   local edits="{\"env\": [\"NVIDIA_VISIBLE_DEVICES=void\"]$nodes}"
   cat >"$rig/etc/cdi.json" <<JSON
-{"cdiVersion": "0.3.0", "kind": "nvidia.com/gpu",
+{"cdiVersion": "0.5.0", "kind": "nvidia.com/gpu",
  "devices": [{"name": "all", "containerEdits": $edits}, {"name": "0", "containerEdits": $edits}]}
 JSON
   mv "$rig/etc/cdi.json" "$rig/cdi/nvidia.json"
+  touch "$rig/cdi/changed"
+  rm "$rig/cdi/changed"
 }
 
 # podman has no daemon and, in version 4, no setting for CDI folders. What runs here holds a mount namespace in which the
 # system's folders are the rig's, and in which the libraries are found that came with podman. What podman mounts is seen
-# there only and goes away with the namespace. sparkrun looks from outside: for it there is a link.
+# there only and goes away with the namespace. sparkrun looks for CDI from outside: for it there is a link.
 hold_podman() {
   is_running podman && return
-  mkdir -p "$rig"/podman-store/{tmp,networks,hooks} /run/cdi
+  mkdir -p "$rig"/podman-store/{tmp,networks,hooks} /run/{cdi,containers,netns}
   ln -sfn "$rig/cdi/nvidia.json" "/run/cdi/$name.json"
-  echo "include /etc/ld.so.conf" | cat - <(printf '%s\n' "$rig"/podman/usr/lib/*-linux-gnu) >"$rig/etc/podman-ld.so.conf"
+  printf '%s\n' "include /etc/ld.so.conf" "$rig"/podman/usr/lib/*-linux-gnu >"$rig/etc/podman-ld.so.conf"
   ldconfig -X -C "$rig/etc/podman-ld.so.cache" -f "$rig/etc/podman-ld.so.conf"
   # shellcheck disable=SC2016
   start podman unshare --mount --propagation slave /bin/sh -c '
@@ -111,6 +114,8 @@ hold_podman() {
     for folder in /etc/cdi /run/cdi; do
       [ ! -d "$folder" ] || mount --bind "$1/cdi" "$folder"
     done
+    mount -t tmpfs -o mode=0700 tmpfs /run/containers
+    mount -t tmpfs -o mode=0755 tmpfs /run/netns
     exec sleep infinity' sh "$rig"
 }
 
@@ -120,18 +125,25 @@ configure_podman() {
 #!/bin/sh
 exec $here/limited-runc $rig/engine/usr/sbin/runc --root $volatile/runc "\$@"
 SH
-  chmod +x "$rig/libexec/limited/runc"
+  # podman does not start without netavark, which would change the host's network.
+  cat >"$rig/libexec/podman/netavark" <<SH
+#!/bin/sh
+echo '{"error": "the rig has no network for containers but the host'\''s"}'
+exit 1
+SH
+  chmod +x "$rig"/libexec/{limited/runc,podman/netavark}
   # Locks in files, or podman would share its locks with any other podman of the host's.
   cat >"$rig/etc/containers.conf" <<TOML
 [containers]
 apparmor_profile = "unconfined"
+init_path = "$rig/engine/usr/bin/docker-init"
 log_driver = "k8s-file"
 netns = "none"
 [engine]
 cgroup_manager = "cgroupfs"
 conmon_path = ["$rig/podman/usr/bin/conmon"]
 events_logger = "file"
-helper_binaries_dir = ["$rig/podman/usr/lib/podman"]
+helper_binaries_dir = ["$rig/libexec/podman"]
 hooks_dir = ["$rig/podman-store/hooks"]
 image_copy_tmp_dir = "$rig/podman-store/tmp"
 lock_type = "file"
@@ -157,15 +169,16 @@ TOML
   done >>"$rig/etc/registries.conf"
 }
 
-# The engine makes these whatever its configuration says: shims put their sockets there, dockerd looks for plugins.
-foreign_folders=(/run/containerd/s /run/containerd /run/docker/plugins /run/docker /run/cdi)
+# The engines make these whatever their configuration says: shims put their sockets there, dockerd looks for plugins.
+# podman's are empty, other folders lie over them where it runs.
+foreign_folders=(/run/containerd/s /run/containerd /run/docker/plugins /run/docker /run/cdi /run/containers /run/netns)
 
 remember_foreign_folders() {
   local folder
-  [[ ! -e $volatile/foreign-folders ]] || return 0
+  touch "$volatile/foreign-folders"
   for folder in "${foreign_folders[@]}"; do
-    [[ -e $folder ]] || echo "$folder"
-  done >"$volatile/foreign-folders"
+    [[ -e $folder ]] || grep --quiet --line-regexp --fixed-strings "$folder" "$volatile/foreign-folders" || echo "$folder"
+  done >>"$volatile/foreign-folders"
 }
 
 remove_foreign_folders() {

@@ -110,7 +110,7 @@ prepare_packages() {
   unpack engine all docker.io "${client[@]}" containerd runc tini docker-registry
   unpack_second_engine
   # Not crun, which podman would rather have: Docker's is runc.
-  unpack podman all podman conmon libsubid4 netavark
+  unpack podman all podman conmon libsubid4
   python=$(apt-cache depends --important python3-minimal | sed -n 's/.*Depends: \(python3\.[0-9]*\)-minimal$/\1/p' | head -n 1)
   unpack content each busybox-static bash "$(known_package libtinfo6)" libc6 libc-bin \
     "$python-minimal" "lib$python-minimal" "lib$python-stdlib" \
