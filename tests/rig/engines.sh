@@ -84,7 +84,7 @@ write_cdi() {
   local nodes="" path
   if [[ $1 == on ]]; then
     for path in nvidia0 nvidiactl nvidia-uvm; do
-      nodes+="${nodes:+,}{\"path\": \"/dev/$path\", \"type\": \"c\", \"major\": 1, \"minor\": 3, \"fileMode\": 438, \"permissions\": \"rw\"}"
+      nodes+="${nodes:+,}{\"path\": \"/dev/$path\", \"type\": \"c\", \"major\": 1, \"minor\": 3, \"fileMode\": 438}"
     done
     nodes=", \"deviceNodes\": [$nodes]"
   fi
@@ -98,13 +98,23 @@ JSON
   rm "$rig/cdi/changed"
 }
 
+# Whether there is a CDI specification that is not a rig's.
+has_own_gpu() {
+  local file
+  for file in /{etc,run}/cdi/*.{json,yaml}; do
+    [[ $file != /run/cdi/sparkrun-rig-* ]] && grep --quiet nvidia.com/gpu "$file" && return
+  done
+  return 1
+}
+
 # podman has no daemon and, in version 4, no setting for CDI folders. What runs here holds a mount namespace in which the
 # system's folders are the rig's, and in which the libraries are found that came with podman. What podman mounts is seen
-# there only and goes away with the namespace. sparkrun looks for CDI from outside: for it there is a link.
+# there only and goes away with the namespace. sparkrun looks for CDI from outside: for it there is a link, where the host
+# has no GPU of its own.
 hold_podman() {
   is_running podman && return
-  mkdir -p "$rig"/podman-store/{tmp,networks,hooks} /run/{cdi,containers,netns}
-  ln -sfn "$rig/cdi/nvidia.json" "/run/cdi/$name.json"
+  mkdir -p "$rig"/podman-store/{tmp,networks,hooks} /run/{cdi,containers,netns} /var/lib/containers
+  has_own_gpu || ln -sfn "$rig/cdi/nvidia.json" "/run/cdi/$name.json"
   printf '%s\n' "include /etc/ld.so.conf" "$rig"/podman/usr/lib/*-linux-gnu >"$rig/etc/podman-ld.so.conf"
   ldconfig -X -C "$rig/etc/podman-ld.so.cache" -f "$rig/etc/podman-ld.so.conf"
   # shellcheck disable=SC2016
@@ -114,8 +124,9 @@ hold_podman() {
     for folder in /etc/cdi /run/cdi; do
       [ ! -d "$folder" ] || mount --bind "$1/cdi" "$folder"
     done
-    mount -t tmpfs -o mode=0700 tmpfs /run/containers
-    mount -t tmpfs -o mode=0755 tmpfs /run/netns
+    for folder in /run/containers /run/netns /var/lib/containers; do
+      mount -t tmpfs -o mode=0700 tmpfs "$folder"
+    done
     exec sleep infinity' sh "$rig"
 }
 
@@ -123,7 +134,7 @@ configure_podman() {
   local service
   cat >"$rig/libexec/limited/runc" <<SH
 #!/bin/sh
-exec $here/limited-runc $rig/engine/usr/sbin/runc --root $volatile/runc "\$@"
+exec $(quote "$here/limited-runc") $(quote "$rig/engine/usr/sbin/runc") --root $volatile/runc "\$@"
 SH
   # podman does not start without netavark, which would change the host's network.
   cat >"$rig/libexec/podman/netavark" <<SH
@@ -171,14 +182,15 @@ TOML
 
 # The engines make these whatever their configuration says: shims put their sockets there, dockerd looks for plugins.
 # podman's are empty, other folders lie over them where it runs.
-foreign_folders=(/run/containerd/s /run/containerd /run/docker/plugins /run/docker /run/cdi /run/containers /run/netns)
+foreign_folders=(/run/containerd/s /run/containerd /run/docker/plugins /run/docker
+  /run/cdi /run/containers /run/netns /var/lib/containers)
 
 remember_foreign_folders() {
-  local folder
-  touch "$volatile/foreign-folders"
+  local folder list=$volatile/foreign-folders
+  touch "$list"
   for folder in "${foreign_folders[@]}"; do
-    [[ -e $folder ]] || grep --quiet --line-regexp --fixed-strings "$folder" "$volatile/foreign-folders" || echo "$folder"
-  done >>"$volatile/foreign-folders"
+    [[ -e $folder ]] || grep --quiet --line-regexp --fixed-strings "$folder" "$list" || echo "$folder" >>"$list"
+  done
 }
 
 remove_foreign_folders() {
