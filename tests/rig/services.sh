@@ -26,7 +26,7 @@ show_log() {
 }
 
 # start NAME COMMAND...: as a daemon that has nothing of ours: no descriptor (the lock, a pipe that a test runner waits
-# on), no variable, no terminal.
+# on), no variable, no terminal. $search_path is where it finds programs before those of the host.
 start() {
   local name=$1
   shift
@@ -37,7 +37,7 @@ start() {
       descriptor=${descriptor##*/}
       ((descriptor <= 2)) || eval "exec $descriptor>&-"
     done
-    exec setsid env -i PATH="$rig/libexec:$rig/engine/usr/sbin:$rig/engine/usr/bin:/usr/sbin:/usr/bin:/sbin:/bin" \
+    exec setsid env -i PATH="${search_path:+$search_path:}/usr/sbin:/usr/bin:/sbin:/bin" \
       SPARKRUN_RIG_GPU_OFF="$volatile/gpu-off" "$@" </dev/null >"$log/$name.log" 2>&1
   ) &
   echo "$! $(started_at $!)" >"$volatile/$name.pid"
@@ -92,7 +92,7 @@ contained_processes() {
 stray_shims() {
   local link
   for link in /proc/[0-9]*/exe; do
-    if [[ $(readlink "$link") == "$rig"/engine/usr/bin/containerd-shim* ]]; then
+    if [[ $(readlink "$link") == "$rig"/engine*/usr/bin/containerd-shim* ]]; then
       link=${link%/exe}
       echo "${link##*/}"
     fi
