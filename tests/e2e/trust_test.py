@@ -333,6 +333,12 @@ class Gate(ProjectTest):
             ["--device=./a=b:/dev/x"], ["--device=/dev/shm/sda:/dev/x"], ["--device=/dev/shm"],
             ["--device=/dev/null,/dev/sda"])
 
+    def test_leave_for_a_file_is_leave_for_its_variable(self):
+        """Else the next commit may call the same file by a name that is obeyed by something."""
+        self.write('[env_from_file]\nNAME = "./env"')
+
+        self.assertIn("NAME", self.needs()[0][2])
+
     def test_a_link_that_only_the_engine_can_follow(self):
         """The engine is root: it goes where whoever starts the job may not even look."""
         for target in ("/proc/1/root/etc", "/root/.ssh/id_rsa", "/var/lib/docker/volumes/x"):
