@@ -79,30 +79,15 @@ class Result:
         return self.errors[-1]
 
 
-class RigTest(unittest.TestCase):
-    """A project folder, a home and an environment of its own for each test."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.rig = rig_environment()
-        cls.registry = cls.rig["SPARKRUN_RIG_REGISTRY"]
-        cls.tls_registry = cls.rig["SPARKRUN_RIG_TLS_REGISTRY"]
+class ProjectTest(unittest.TestCase):
+    """A project folder, a home and an environment of its own for each test; neither engine nor network."""
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sparkrun-e2e-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.project = self.folder / "project"
         (self.project / "profiles").mkdir(parents=True)
-        self.environment = own_environment(self.folder)
-        self.environment |= {name: self.rig[name] for name in ("PATH", "DOCKER_HOST")}
-
-    def tearDown(self):
-        left = self.docker("ps", "-a", "--format", "{{.Names}}").split()
-        for name in left:
-            self.docker("rm", "-f", name)
-        self.assertEqual(left, [], "containers were left behind")
-
-    # Commands.
+        self.environment = own_environment(self.folder) | {"DOCKER_HOST": f"unix://{self.folder}/no-engine"}
 
     def sparkrun(self, *words, code=0, cwd=None, stdin=subprocess.DEVNULL, environment=None, input=None):
         """Runs sparkrun to its end and checks the exit code (None: any)."""
@@ -114,6 +99,28 @@ class RigTest(unittest.TestCase):
         if code is not None:
             self.assertEqual(result.code, code, f"sparkrun {shlex.join(words)}\n{done.stdout}\n{done.stderr}")
         return result
+
+
+class RigTest(ProjectTest):
+    """With the rig's registry and engine; whatever containers a test leaves behind fail it."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.rig = rig_environment()
+        cls.registry = cls.rig["SPARKRUN_RIG_REGISTRY"]
+        cls.tls_registry = cls.rig["SPARKRUN_RIG_TLS_REGISTRY"]
+
+    def setUp(self):
+        super().setUp()
+        self.environment |= {name: self.rig[name] for name in ("PATH", "DOCKER_HOST")}
+
+    def tearDown(self):
+        left = self.docker("ps", "-a", "--format", "{{.Names}}").split()
+        for name in left:
+            self.docker("rm", "-f", name)
+        self.assertEqual(left, [], "containers were left behind")
+
+    # Commands.
 
     @contextlib.contextmanager
     def running(self, *words, **options):
