@@ -152,6 +152,16 @@ int execute(const Line& line, sys::System& system, Output& output) {
   return line.command->run(arguments, context);
 }
 
+// What is shown, recorded and pasted back has to be text.
+void require_text(const std::vector<std::string>& words, const Command& command) {
+  for (const std::string& word : words) {
+    if (is_utf8(word)) continue;
+    throw Error{"usage.bad_value",
+                fmt::format("`{}` is not UTF-8", printable(word)),
+                {{"command", std::string{command.name}}}};
+  }
+}
+
 void understand(std::span<const std::string> words, Line& line, const sys::System& system,
                 Output& output) {
   static constexpr Command top{.name = "", .summary = "", .options = {}, .run = nullptr};
@@ -159,16 +169,6 @@ void understand(std::span<const std::string> words, Line& line, const sys::Syste
   // same.
   output.json = std::ranges::find(words, "--json") != words.end();
   const Split split = split_words(words);
-  // What is shown, recorded and pasted back has to be text.
-  for (const std::string& word :
-       split.command&& split.command->takes_command ? split.words : std::vector<std::string>{}) {
-    if (!is_utf8(word)) {
-      line.command = split.command;
-      throw Error{"usage.bad_value",
-                  fmt::format("`{}` is not UTF-8", printable(word)),
-                  {{"command", std::string{split.command->name}}}};
-    }
-  }
   line.command = split.command;
   line.group = split.group;
   try {
@@ -179,6 +179,8 @@ void understand(std::span<const std::string> words, Line& line, const sys::Syste
     throw;
   }
   apply_globals(line.arguments, output, system);
+  if (split.command != nullptr && split.command->takes_command)
+    require_text(split.words, *split.command);
 }
 
 // The one place where errors become text and codes.

@@ -26,17 +26,18 @@ void keep_from_prune(const run::Prepared& prepared, const run::EnsuredImage& ens
 run::EnsuredImage ensure_image(const run::Prepared& prepared, const oci::Talk& talk,
                                engine::Engine& engine, Context& context) {
   Output& output = context.output;
-  const run::PullRules rules{
-      .is_offline = context.settings.boolean("offline").value_or(false),
-      .shows_progress = output.terminal().err_is_terminal && !output.quiet,
-      .before_pull = [&] {
-        const engine::EngineFacts& facts = engine.facts();
-        const run::PullOutlook outlook{.image = prepared.plan.image,
-                                       .engine = facts,
-                                       .driver = facts.is_remote ? "" : prepared.host.driver,
-                                       .free_bytes = run::free_image_bytes(facts)};
-        for (const std::string& warning : run::foresee_pull(outlook)) output.warning(warning);
-      }};
+  const run::PullRules rules{.is_offline = context.settings.boolean("offline").value_or(false),
+                             .shows_progress = output.terminal().err_is_terminal && !output.quiet,
+                             .before_pull = [&] {
+                               const engine::EngineFacts& facts = engine.facts();
+                               const run::PullOutlook outlook{
+                                   .image = prepared.plan.image,
+                                   .engine = facts,
+                                   .driver = facts.is_remote ? "" : prepared.host.driver,
+                                   .free_bytes = run::free_image_bytes(facts)};
+                               for (const std::string& warning : run::foresee_pull(outlook))
+                                 output.warning(warning);
+                             }};
   const run::EnsuredImage ensured = run::with_pull_explained(
       prepared.plan.image, {context.system, context.settings, talk},
       [&] { return run::ensure_image(prepared.plan.image, engine, rules); });

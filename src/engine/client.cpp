@@ -156,8 +156,8 @@ void Client::remove_image(const std::string& reference) {
 void Client::load(const std::vector<std::string>& producer) {
   std::vector<std::string> argv = command_;
   argv.insert(argv.end(), {"load", "--quiet"});
-  const std::vector<sys::ProcessResult> results = system_.processes.run_pipeline(
-      {.commands = {producer, argv}, .timeout = pull_timeout});
+  const std::vector<sys::ProcessResult> results =
+      system_.processes.run_pipeline({.commands = {producer, argv}, .timeout = pull_timeout});
   const sys::ProcessResult* const culprit = sys::first_failure(results);
   if (culprit == nullptr) return;
   const bool is_engine = culprit == &results.back() && results.size() == 2;

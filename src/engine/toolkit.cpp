@@ -44,12 +44,14 @@ std::string toolkit_mode() {
 
 bool has_toolkit(const sys::Environment& environment) {
   return std::ranges::any_of(toolkit_programs, [&](std::string_view program) {
-    return environment.find_program(program).has_value() || sys::path_exists(sys::fs::path{"/usr/bin"} / program);
+    return environment.find_program(program).has_value() ||
+           sys::path_exists(sys::fs::path{"/usr/bin"} / program);
   });
 }
 
 bool has_nvidia_specification(const std::vector<std::string>& folders) {
-  return std::ranges::any_of(folders, [](const std::string& folder) { return names_nvidia_gpu(folder); });
+  return std::ranges::any_of(folders,
+                             [](const std::string& folder) { return names_nvidia_gpu(folder); });
 }
 
 }  // namespace sparkrun::engine

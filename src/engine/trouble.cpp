@@ -28,8 +28,8 @@ constexpr Trouble cdi_missing{"engine.cdi_missing",
                               "no CDI specification that fits describes the GPU"};
 constexpr Trouble cdi_unsupported{"engine.cdi_unsupported",
                                   "this engine takes no CDI device names"};
-constexpr Trouble driver_missing{"engine.driver_missing",
-                                 "the NVIDIA driver is not loaded, or its library is another version"};
+constexpr Trouble driver_missing{
+    "engine.driver_missing", "the NVIDIA driver is not loaded, or its library is another version"};
 constexpr Trouble unreachable{"engine.unreachable", "the engine does not run"};
 constexpr Trouble permission{"engine.permission", "you may not use the engine"};
 constexpr Trouble port_taken{"engine.port_taken", "another program has the port"};

@@ -49,8 +49,8 @@ void set_option(RunPlan& plan, std::string_view key, std::string value) {
 void warn_of_roots_home(RunPlan& plan) {
   for (const ResolvedMount& mount : plan.mounts) {
     if (!mount.target.starts_with("/root/")) continue;
-    plan.warnings.push_back(fmt::format("{} is below /root, which the user of the job may not enter",
-                                        mount.target));
+    plan.warnings.push_back(
+        fmt::format("{} is below /root, which the user of the job may not enter", mount.target));
   }
 }
 

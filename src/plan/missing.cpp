@@ -19,11 +19,10 @@ void Missing::throw_if_any() const {
           ? problems.front()
           : fmt::format("{} things that the run needs are missing", problems.size());
   if (files.empty()) {
-    throw Error{
-        "env.missing",
-        message,
-        {{"variable", variables.front()}, {"variables", join(variables, ", ")}},
-        problems};
+    throw Error{"env.missing",
+                message,
+                {{"variable", variables.front()}, {"variables", join(variables, ", ")}},
+                problems};
   }
   throw Error{"mount.missing", message, {}, problems};
 }

@@ -24,7 +24,8 @@ ResolvedMount resolve_mount(const profile::Mount& mount, const fs::path& base,
   }
   const ExpandedPath expanded = expand_path(mount.source, base, facts);
   resolved.source = expanded.path;
-  resolved.is_relative = std::string_view{"/~$"}.find(mount.source.front()) == std::string_view::npos;
+  resolved.is_relative =
+      std::string_view{"/~$"}.find(mount.source.front()) == std::string_view::npos;
   if (!expanded.problem.empty()) {
     missing.files.push_back(fmt::format("mount `{}`: {}", mount.source, expanded.problem));
   } else if (facts.engine.remote_address.empty() && !facts.path_exists(expanded.path)) {
@@ -106,6 +107,5 @@ void add_mounts(RunPlan& plan, const RunOptions& options, const PlanFacts& facts
   }
   warn_of_remote_sources(plan);
 }
-
 
 }  // namespace sparkrun::plan

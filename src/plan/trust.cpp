@@ -151,6 +151,7 @@ constexpr std::array credential_paths = std::to_array<std::string_view>({".ssh",
                                                                          ".config/containers",
                                                                          ".config/sparkrun",
                                                                          ".local/share/keyrings",
+                                                                         ".local/share/containers",
                                                                          ".local/state/sparkrun",
                                                                          ".mozilla",
                                                                          ".colima",
@@ -379,8 +380,8 @@ class Judge {
     const fs::path home = real(facts_.home);
     const fs::path project = real(facts_.project_root);
     if (path == "/") return "host-root";
-    if (holds_engine_socket(path)) return "docker-socket";
     if (is_within(home, path) || path == "/home" || path.parent_path() == "/home") return "home";
+    if (holds_engine_socket(path)) return "docker-socket";
     const std::string_view risk = risk_below_home(path, home);
     if (!risk.empty()) return risk;
     if (is_agent_folder(path)) return "credentials";

@@ -67,6 +67,9 @@ std::optional<std::string> read_value(Section& section, const Option& option,
   return text;
 }
 
+// By them a run is known to be one, and which.
+bool is_own_label(std::string_view label) { return label.starts_with("dev.sparkrun."); }
+
 // `[container.ulimits]` -> `memlock=-1`, ...
 std::vector<std::string> read_pairs(Section& section, const Option& option) {
   std::vector<std::string> pairs;
@@ -77,6 +80,10 @@ std::vector<std::string> read_pairs(Section& section, const Option& option) {
     if (!is_plain_name(name)) {
       section.faults().add(
           node, fmt::format("`{}` cannot be a name in `{}`", name, section.label(option.key)));
+    } else if (option.flag == "--label" && is_own_label(name)) {
+      section.faults().add(node, fmt::format("`{}`: labels that begin with dev.sparkrun. are "
+                                             "sparkrun's own",
+                                             label));
     } else if (node.kind == Kind::integer) {
       pairs.push_back(fmt::format("{}={}", name, node.integer));
     } else if (node.kind != Kind::string) {
@@ -120,6 +127,11 @@ void judge_word(const TomlNode& node, const Word& word, Faults& faults) {
   if (sets_variable && is_secret(name, value)) {
     faults.add(node, fmt::format("`{}` in `container.extra_args` looks like a secret; name it in "
                                  "`env_from_host`",
+                                 name));
+  }
+  if (word.option && word.option->flag == "--label" && is_own_label(text)) {
+    faults.add(node, fmt::format("`{}` in `container.extra_args`: labels that begin with "
+                                 "dev.sparkrun. are sparkrun's own",
                                  name));
   }
   if (word.lacks_value()) {

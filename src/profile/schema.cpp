@@ -73,13 +73,14 @@ Json container() {
 }
 
 Json mount() {
-  Json item = table({{"source", text("folder, file or volume; relative to the project's root; ~ and "
-                                     "${VAR} expand")},
-                     {"target", text("absolute path in the container")},
-                     {"create", flag("make a missing source, as the caller")},
-                     {"read_only", flag("mount it read-only")},
-                     {"options", texts("what else -v takes behind the target: z, rshared, ..")}},
-                    "a mount");
+  Json item =
+      table({{"source", text("folder, file or volume; relative to the project's root; ~ and "
+                             "${VAR} expand")},
+             {"target", text("absolute path in the container")},
+             {"create", flag("make a missing source, as the caller")},
+             {"read_only", flag("mount it read-only")},
+             {"options", texts("what else -v takes behind the target: z, rshared, ..")}},
+            "a mount");
   item["required"] = Json::array({"source", "target"});
   return {{"type", "array"}, {"items", std::move(item)}};
 }
@@ -92,9 +93,10 @@ Json gpu() {
 }
 
 Json preflight() {
-  return table({{"min_available_gib", {{"type", "integer"}, {"minimum", 0}}},
-                {"packages", table_of_texts("what must be in the image: transformers = \"==5.13.1\"")}},
-               "what the checks should expect");
+  return table(
+      {{"min_available_gib", {{"type", "integer"}, {"minimum", 0}}},
+       {"packages", table_of_texts("what must be in the image: transformers = \"==5.13.1\"")}},
+      "what the checks should expect");
 }
 
 }  // namespace

@@ -54,8 +54,8 @@ class Needs {
     for (const EmbeddedFile& file : embedded_files()) {
       if (!file.path.starts_with("lockfiles/")) continue;
       const lock::Lockfile lock = lock::Lockfile::parse(file.content, std::string{file.path});
-      needs_.push_back({.who = fmt::format("built-in lock {}", file.path),
-                        .digests = digests_of(lock)});
+      needs_.push_back(
+          {.who = fmt::format("built-in lock {}", file.path), .digests = digests_of(lock)});
     }
   }
 
@@ -74,9 +74,8 @@ class Needs {
 
 bool is_known_by(const engine::StoredImage& image, const std::string& digest) {
   return image.id == digest ||
-         std::ranges::any_of(image.repo_digests, [&](const std::string& name) {
-           return name.ends_with("@" + digest);
-         });
+         std::ranges::any_of(image.repo_digests,
+                             [&](const std::string& name) { return name.ends_with("@" + digest); });
 }
 
 }  // namespace
@@ -109,9 +108,8 @@ std::vector<KeptImage> kept_images(engine::Engine& engine, const std::vector<Ima
   for (engine::StoredImage& image : engine.list_images("sparkrun/*")) {
     KeptImage one{.image = std::move(image), .needed_by = {}};
     for (const ImageNeed& need : needs) {
-      const bool is_needed = std::ranges::any_of(need.digests, [&](const std::string& digest) {
-        return is_known_by(one.image, digest);
-      });
+      const bool is_needed = std::ranges::any_of(
+          need.digests, [&](const std::string& digest) { return is_known_by(one.image, digest); });
       if (is_needed) one.needed_by.push_back(need.who);
     }
     kept.push_back(std::move(one));

@@ -29,9 +29,9 @@ struct KeptImage {
   [[nodiscard]] std::vector<std::string> removable_names() const;
 };
 
-// All locks that can be known of: the project's, the user's, the built-in ones, the remembered pins,
-// and those that a run of the ledgers was started with; and the runs that started since `since`.
-// Throws `lock.*` and `file.unreadable`: what cannot be read may need anything.
+// All locks that can be known of: the project's, the user's, the built-in ones, the remembered
+// pins, and those that a run of the ledgers was started with; and the runs that started since
+// `since`. Throws `lock.*` and `file.unreadable`: what cannot be read may need anything.
 std::vector<ImageNeed> image_needs(const profile::Project& project, const sys::System& system,
                                    const std::vector<audit::Run>& runs, TimePoint since);
 

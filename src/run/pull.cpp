@@ -52,9 +52,10 @@ std::vector<std::string> foresee_pull(const PullOutlook& outlook) {
   const auto of_driver = cuda_major_of_driver(outlook.driver);
   const auto of_image = parse_number(split_once(outlook.image.cuda_version, '.').first);
   if (of_driver && of_image && *of_image > *of_driver) {
-    warnings.push_back(fmt::format(
-        "the image is built for CUDA {}, and driver {} gives CUDA {} at most: the job may find no GPU",
-        outlook.image.cuda_version, outlook.driver, *of_driver));
+    warnings.push_back(
+        fmt::format("the image is built for CUDA {}, and driver {} gives CUDA {} at most: the job "
+                    "may find no GPU",
+                    outlook.image.cuda_version, outlook.driver, *of_driver));
   }
   return warnings;
 }

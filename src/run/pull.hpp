@@ -16,7 +16,7 @@ namespace sparkrun::run {
 struct PullOutlook {
   const plan::PinnedImage& image;
   const engine::EngineFacts& engine;
-  std::string driver;                  // of the host; empty: unknown
+  std::string driver;                   // of the host; empty: unknown
   std::optional<long long> free_bytes;  // where the engine keeps images; nothing: unknown
 };
 

@@ -10,8 +10,7 @@ namespace sparkrun::run {
 
 plan::RunPlan written_plan(const profile::Profile& profile, const profile::Project& project,
                            const sys::System& system) {
-  plan::PlanFacts facts =
-      plan_facts(system, project, sys::read_host_facts(system.environment));
+  plan::PlanFacts facts = plan_facts(system, project, sys::read_host_facts(system.environment));
   facts.path_exists = [](const fs::path&) { return true; };
   for (const profile::HostVariable& variable : profile.env_from_host)
     facts.variables.emplace(variable.name, "");

@@ -253,7 +253,7 @@ class Run(RigTest):
 
     def test_no_engine(self):
         self.refuse("engine.unreachable", 110, "job", environment={"DOCKER_HOST": f"unix://{self.folder}/none"})
-        self.refuse("engine.unsupported", 110, "job", environment={"DOCKER_HOST": "tcp://127.0.0.1:1"})
+        self.refuse("engine.unreachable", 110, "job", environment={"DOCKER_HOST": "tcp://127.0.0.1:1"})
         self.sparkrun("run", "job", "--dry-run", environment={"DOCKER_HOST": f"unix://{self.folder}/none"})
 
     def test_no_docker_client(self):
@@ -264,7 +264,7 @@ class Run(RigTest):
         self.refuse("engine.missing", 110, "--no-preflight", "job", "true", environment={"PATH": str(empty)})
 
     def test_a_gpu_access_that_the_engine_lacks(self):
-        self.refuse("engine.gpu_access", 110, "--gpu-access", "cdi", "job")
+        self.refuse("engine.cdi_missing", 110, "--gpu-access", "cdi", "job")
 
     def test_missing_mounts_and_variables(self):
         self.write_job("mounted", text='[[mount]]\nsource = "./none"\ntarget = "/x"\n')

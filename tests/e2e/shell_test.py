@@ -102,7 +102,8 @@ class Help(RigTest):
         self.assertEqual(
             result.out,
             "docker run --runtime=nvidia --gpus all -t --rm --ipc=host --ulimit memlock=-1 --ulimit stack=67108864 "
-            f"-v {empty}/finetuning:/workspace/finetuning --platform linux/arm64 nvcr.io/nvidia/pytorch@"
+            f"-v {empty}/finetuning:/workspace/finetuning -e TRITON_PTXAS_PATH=/usr/local/cuda/bin/ptxas "
+            "-e HF_XET_HIGH_PERFORMANCE=1 --platform linux/arm64 nvcr.io/nvidia/pytorch@"
             "sha256:f3b4a33fd60d5e0358287bb44d57e91eda45e8f1681fef1bfd6c969371417130\n")
         self.assertEqual(list(empty.iterdir()), [])
         self.assertFalse((self.folder / "state").exists())

@@ -63,9 +63,7 @@ ASKED = {
         ["--mount", "type=bind,src=/,dst=/h"], ["--mount=type=bind,source=/,target=/h"],
         ["--mount", "src=/,dst=/h,type=bind"],
         ["--mount", 'type=bind,"src=/",dst=/h'], ["--mount", '"type=bind","source=/etc","dst=/h"'],
-        ["--mount", "type=bind,src=./to-root,dst=/h"],
-        ["--mount", "type=volume,dst=/h,volume-opt=type=none,volume-opt=o=bind,volume-opt=device=/"],
-        ["--mount", 'dst=/h,volume-driver=local,volume-opt=o=bind,"volume-opt=device=/etc"']],
+        ["--mount", "type=bind,src=./to-root,dst=/h"]],
     "home": [
         mount("~"), mount("~/"),
         mount("${HOME}"), mount("${HOME}/."),
@@ -76,12 +74,16 @@ ASKED = {
         mount("~/.config"), mount("./to-home/.ssh"),
         mount("./to-ssh"), mount("~/x/../.ssh"),
         ["-v", "./to-ssh:/h"], ["--mount", "type=bind,src=./to-ssh,dst=/h"]],
+    "startup-files": [
+        mount("~/.bashrc"), mount("~/.local/bin"), ["-v", "./to-home/.profile:/h"]],
     "docker-socket": [
         mount("/var/run/docker.sock"), mount("/run"),
         ["-v", "/run/docker.sock:/s"], ["-v", "/var/run/docker.sock:/s"], ["-v", "/var/run:/s"],
         ["-v", "/run/containerd/containerd.sock:/s"], ["-v", "./to-engine/docker.sock:/s"], ["--use-api-socket"],
         "[container]\nuse_api_socket = true"],
     "unknown-option": [
+        ["--mount", "type=volume,dst=/h,volume-opt=type=none,volume-opt=o=bind,volume-opt=device=/"],
+        ["--mount", 'dst=/h,volume-driver=local,volume-opt=o=bind,"volume-opt=device=/etc"'],
         ["--no-such-option"], ["--no-such-option=x"], ["--hooks-dir=./hooks"], ["--conmon=./x"], ["-Z"], ["-itZ"]],
 }
 

@@ -62,15 +62,15 @@ TEST_F(PodmanTest, GivesIdsTheirAlgorithm) {
 }
 
 TEST_F(PodmanTest, HasNothingForWhatIsNotThere) {
-  world.processes.on({"podman", "image", "inspect"},
-                     {.out = "[]\n", .err = "Error: inspecting object: a: image not known\n",
-                      .exit = 125});
-  world.processes.on({"podman", "container", "inspect"},
-                     {.out = "[]\n", .err = "Error: inspecting object: no such container a\n",
-                      .exit = 125});
-  world.processes.on({"podman", "stop"},
-                     {.err = "Error: no container with name or ID \"a\" found: no such container\n",
-                      .exit = 125});
+  world.processes.on(
+      {"podman", "image", "inspect"},
+      {.out = "[]\n", .err = "Error: inspecting object: a: image not known\n", .exit = 125});
+  world.processes.on(
+      {"podman", "container", "inspect"},
+      {.out = "[]\n", .err = "Error: inspecting object: no such container a\n", .exit = 125});
+  world.processes.on(
+      {"podman", "stop"},
+      {.err = "Error: no container with name or ID \"a\" found: no such container\n", .exit = 125});
 
   EXPECT_FALSE(engine->find_image("a"));
   EXPECT_FALSE(engine->find_container("a"));
@@ -79,7 +79,8 @@ TEST_F(PodmanTest, HasNothingForWhatIsNotThere) {
 }
 
 TEST_F(PodmanTest, SaysThatItFailed) {
-  world.processes.on({"podman", "image", "inspect"}, {.err = "Error: database is locked", .exit = 125});
+  world.processes.on({"podman", "image", "inspect"},
+                     {.err = "Error: database is locked", .exit = 125});
 
   EXPECT_EQ(error_of([&] { engine->find_image("a"); }).id(), "engine.failed");
   EXPECT_EQ(error_of([&] { open_podman({"absent"}, world.system)->facts(); }).id(),
@@ -119,7 +120,9 @@ TEST(DockerWithACommand, SaysThatSudoWantsAPassword) {
   test::TestSystem world;
   world.processes.on({"sudo"}, {.err = "sudo: a password is required\n", .exit = 1});
 
-  EXPECT_EQ(error_of([&] { open_docker({"sudo", "-n", "docker"}, world.system)->facts(); }).id(),
+  EXPECT_EQ(error_of([&] {
+              open_docker({"sudo", "-n", "docker"}, world.system)->facts();
+            }).id(),
             "engine.permission");
 }
 

@@ -89,8 +89,7 @@ TEST(Trouble, IsToldWithItsMeaningAndTheEnginesOwnWords) {
 
   EXPECT_EQ(error.id(), "registry.login_needed");
   EXPECT_STREQ(error.what(), "docker could not pull a: the registry wants a login");
-  EXPECT_EQ(error.problems(),
-            std::vector<std::string>{"its own words: unauthorized: ?[31mno"});
+  EXPECT_EQ(error.problems(), std::vector<std::string>{"its own words: unauthorized: ?[31mno"});
   EXPECT_NE(error.hint().find("docker login reg.test"), std::string::npos);
 }
 

@@ -15,9 +15,8 @@ std::string line(const std::string& profile, const EngineTraits& engine = {}, un
   facts.caller = {.uid = uid, .gid = 100, .name = "me"};
   facts.engine = engine;
   facts.out_is_terminal = facts.in_is_usable = false;
-  return shell_join(run_argv(
-      make_plan(made_up_profile("[container]\nuser = 'caller'\n" + profile), made_up_image, {}, {},
-                facts)));
+  return shell_join(run_argv(make_plan(made_up_profile("[container]\nuser = 'caller'\n" + profile),
+                                       made_up_image, {}, {}, facts)));
 }
 
 TEST(Caller, IsTheUserAndHasAHomeThatEverybodyMayWrite) {

@@ -25,8 +25,8 @@ class ImagesTest : public testing::Test {
  protected:
   std::vector<KeptImage> kept(const std::vector<audit::Run>& runs = {}) {
     const TimePoint since = world.clock.now() - std::chrono::hours{24};
-    return kept_images(engine, image_needs({.root = world.work(), .is_project = true},
-                                           world.system, runs, since));
+    return kept_images(
+        engine, image_needs({.root = world.work(), .is_project = true}, world.system, runs, since));
   }
 
   test::TestSystem world;
@@ -48,8 +48,8 @@ TEST_F(ImagesTest, AreNeededByLocksPinsAndRecentRuns) {
     return engine::StoredImage{.id = digest_of("id " + name),
                                .repo_digests = {"reg.test/app@" + digest_of(name)}};
   };
-  engine.tagged = {by_digest("index"), by_digest("remembered"), {.id = digest_of("config")},
-                   {.id = digest_of("old")}, by_digest("m3"), by_digest("unknown")};
+  engine.tagged = {by_digest("index"),       by_digest("remembered"), {.id = digest_of("config")},
+                   {.id = digest_of("old")}, by_digest("m3"),         by_digest("unknown")};
 
   const auto images = kept(runs);
 
@@ -72,9 +72,9 @@ TEST_F(ImagesTest, LoseOurNamesOnlyWhereOthersGaveThemOne) {
   const KeptImage ours{.image = {.tags = {"sparkrun/a:pinned-1", "localhost/sparkrun/b:pinned-2"},
                                  .repo_digests = {"reg.test/a@sha256:1"}},
                        .needed_by = {}};
-  const KeptImage shared{.image = {.tags = {"sparkrun/a:pinned-1", "mine:1"},
-                                   .repo_digests = {"reg.test/a@sha256:1"}},
-                         .needed_by = {}};
+  const KeptImage shared{
+      .image = {.tags = {"sparkrun/a:pinned-1", "mine:1"}, .repo_digests = {"reg.test/a@sha256:1"}},
+      .needed_by = {}};
 
   EXPECT_EQ(ours.removable_names(), (Strings{"sparkrun/a:pinned-1", "localhost/sparkrun/b:pinned-2",
                                              "reg.test/a@sha256:1"}));

@@ -44,8 +44,9 @@ TEST_F(ForeseePull, RefusesWhatCannotFit) {
   const Error error = test::error_of([&] { foresee(10 * gib, 10 * gib - 1); });
 
   EXPECT_EQ(error.id(), "engine.no_space");
-  EXPECT_STREQ(error.what(), "reg.test/a@sha256:0123456789abcdef has 10.0 GiB to download, and "
-                             "/var/lib/docker has 10.0 GiB left");
+  EXPECT_STREQ(error.what(),
+               "reg.test/a@sha256:0123456789abcdef has 10.0 GiB to download, and "
+               "/var/lib/docker has 10.0 GiB left");
 }
 
 TEST_F(ForeseePull, WarnsOfWhatMayNotFitUnpacked) {

@@ -29,8 +29,8 @@ int run(const Arguments& arguments, Context& context) {
   for (const run::KeptImage& image : store.images) {
     json.push_back(to_json(image));
     const std::string tag = image.image.tags.empty() ? "-" : image.image.tags.front();
-    rows.push_back({tag, image.image.id.substr(0, 19), human_bytes(image.image.bytes),
-                    needed_by(image)});
+    rows.push_back(
+        {tag, image.image.id.substr(0, 19), human_bytes(image.image.bytes), needed_by(image)});
   }
   if (context.output.json)
     context.output.result_json(json);

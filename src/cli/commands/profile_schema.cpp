@@ -19,7 +19,8 @@ extern const Command profile_schema_command{
     .options = {},
     .run = run,
     .description =
-        "With taplo: `sparkrun profile schema >profile.schema.json`, and in .taplo.toml a rule that\n"
+        "With taplo: `sparkrun profile schema >profile.schema.json`, and in .taplo.toml a rule "
+        "that\n"
         "gives it to profiles/*.toml (docs/formats.md)."};
 
 }  // namespace sparkrun::cli
