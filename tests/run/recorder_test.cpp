@@ -89,13 +89,18 @@ TEST_F(RecorderTest, KeepsTheLedgerInTheStateFolderByDefault) {
 TEST_F(RecorderTest, SaysWhichCommitTheProjectIsAt) {
   Prepared prepared;
   prepared.project.root = "/project";
-  world.processes.on({"git", "--no-optional-locks", "-C", "/project", "rev-parse"},
-                     {.out = "0123abcd\n"});
-  world.processes.on({"git", "--no-optional-locks", "-C", "/project", "status"},
-                     {.out = " M profiles/app.toml\n"});
+  // A checkout's own files do not choose what git runs.
+  const auto git = [](const std::string& verb) {
+    return std::vector<std::string>{
+        "git", "--no-optional-locks",  "-c", "safe.bareRepository=explicit",
+        "-c",  "core.fsmonitor=false", "-C", "/project",
+        verb};
+  };
+  world.processes.on(git("rev-parse"), {.out = "0123abcd\n"});
+  world.processes.on(git("status"), {.out = " M profiles/app.toml\n"});
 
   const audit::RunContext dirty = record_context(prepared, {}, nullptr, world.system);
-  world.processes.on({"git", "--no-optional-locks", "-C", "/project", "status"}, {.out = ""});
+  world.processes.on(git("status"), {.out = ""});
   const audit::RunContext clean = record_context(prepared, {}, nullptr, world.system);
 
   EXPECT_EQ(dirty.git->commit, "0123abcd");
