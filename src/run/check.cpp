@@ -63,7 +63,7 @@ ProbeOutcome probe(const Prepared& prepared, engine::Engine& engine, const std::
   // The job would meet the same; the engine's own codes are 125 and 126 (docker run, "Exit
   // status").
   const bool is_engines = result.exit == 125 || result.exit == 126 || result.exit == 127;
-  if (result.exit != 127 && is_engines && engine::recognise(result.err)) {
+  if (is_engines && engine::recognise(result.err)) {
     throw engine::refusal(fmt::format("{} could not start a container of {}", engine.name(),
                                       prepared.plan.image.run_as),
                           result.err);
