@@ -116,6 +116,10 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
      "check the folder's permissions and the free space; nothing was half-written",
      "A file cannot be written. sparkrun writes a temporary file first and renames it, so the old "
      "content is still there."},
+    {"import.inexpressible", ExitCode::invalid, false, "{advice}",
+     "A word of the line has no place in a profile: what only your shell knows (`$(...)`, an array, "
+     "a pipe), an option that nobody knows, a value that docker refuses as well, or a secret. The "
+     "message names the word. Nothing was written."},
     {"interrupted", ExitCode::interrupted, true, "",
      "A signal stopped the command. What it had started was stopped too."},
     {"ledger.broken", ExitCode::ledger, false,
@@ -161,6 +165,9 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
      "A check that blocks failed: the job would not work on this host, or would work wrongly."},
     {"profile.cycle", ExitCode::invalid, false, "take one `extends` of the chain away",
      "Profiles that extend one another must end somewhere, after eight steps at most."},
+    {"profile.exists", ExitCode::invalid, false,
+     "choose another name, look at it with `--dry-run`, or replace the file with `--force`",
+     "An import writes a new profile and never over one that is there, unless it is told to."},
     {"profile.invalid", ExitCode::invalid, false,
      "correct the lines named above; docs/formats.md lists every key",
      "A profile has unknown keys, values of the wrong type, or is not TOML."},

@@ -31,6 +31,8 @@ std::string shell_join(const std::vector<std::string>& words);
 // `*` and `?` as in a shell, on the whole text; no classes, no escapes.
 bool matches_glob(std::string_view pattern, std::string_view text);
 
+bool is_utf8(std::string_view text);
+
 // Control characters (and invalid UTF-8 bytes) become `?`, so that foreign text cannot drive a
 // terminal. Newlines and tabs stay.
 std::string printable(std::string_view text);
