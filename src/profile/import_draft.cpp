@@ -21,8 +21,8 @@ std::string value_of(std::string_view name, const ImportFacts& facts) {
   return std::to_string(name == "id -u" ? facts.uid : facts.gid);
 }
 
-// `path` below `folder`, as a relative path; nothing when it is not. The root folder holds everything
-// and says nothing.
+// `path` below `folder`, as a relative path; nothing when it is not. The root folder holds
+// everything and says nothing.
 std::optional<fs::path> below(const fs::path& path, const fs::path& folder) {
   if (folder.empty() || folder == folder.root_path()) return std::nullopt;
   const fs::path relative = path.lexically_relative(folder);
@@ -67,9 +67,9 @@ std::string Draft::settle(std::string_view word, std::string_view text) {
 std::string Draft::plain(std::string_view word, std::string_view text) {
   return replace_expansions(settle(word, text), [&](const Expansion& expansion) {
     if (!is_of_host(expansion.name)) {
-      refuse_word(word, fmt::format("only your shell knows `{}`", shown(mark(expansion))),
-                  fmt::format("put `{}=...` before the command, or write the value",
-                              expansion.name));
+      refuse_word(
+          word, fmt::format("only your shell knows `{}`", shown(mark(expansion))),
+          fmt::format("put `{}=...` before the command, or write the value", expansion.name));
     }
     const std::string value = value_of(expansion.name, facts);
     note(fmt::format("`{}` became {}, which is this host's", shown(word), value));

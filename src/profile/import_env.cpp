@@ -17,9 +17,9 @@ using NameValue = std::pair<std::string, std::string>;
 
 // What stands where a secret could: switches, numbers, paths, and words that say there is none.
 bool is_harmless(std::string_view value) {
-  constexpr std::array words = std::to_array<std::string_view>(
-      {"", "true", "false", "yes", "no", "on", "off", "none", "null", "empty", "dummy", "no-key",
-       "not-needed", "auto"});
+  constexpr std::array words =
+      std::to_array<std::string_view>({"", "true", "false", "yes", "no", "on", "off", "none",
+                                       "null", "empty", "dummy", "no-key", "not-needed", "auto"});
   return value.starts_with('/') || is_number(value) ||
          std::ranges::find(words, to_lower(value)) != words.end();
 }
@@ -121,9 +121,10 @@ void judge_option(Draft& draft, std::string_view name, std::string_view value) {
   if (is_secret(name, value)) {
     refuse_word(name, "the command holds a secret, which no file should keep", advice_secret);
   }
-  draft.warn(fmt::format("`{}` in the command: its value stays in the profile as it is written; a "
-                         "real secret must not",
-                         shown(name)));
+  draft.warn(
+      fmt::format("`{}` in the command: its value stays in the profile as it is written; a "
+                  "real secret must not",
+                  shown(name)));
 }
 
 }  // namespace
@@ -144,8 +145,8 @@ bool holds_secret(std::string_view text) {
 void import_variable(Draft& draft, const Word& word, const Exported& exported) {
   const std::string& text = *word.value;
   const size_t equals = find_equals(text);
-  const std::string name = draft.plain(word.flag + " " + text.substr(0, equals),
-                                       text.substr(0, equals));
+  const std::string name =
+      draft.plain(word.flag + " " + text.substr(0, equals), text.substr(0, equals));
   if (name.empty()) {
     refuse_word(shown_word(word), "it names no variable", "write NAME=VALUE");
   }

@@ -16,10 +16,9 @@ constexpr std::string_view nvidia_runtime = "nvidia";
 // `"device=0,1"`, quoted for docker's CSV: the profile says it without the quotes, which come back
 // with the comma.
 std::string plain_devices(const std::string& value) {
-  const std::string inner =
-      value.size() > 2 && value.starts_with('"') && value.ends_with('"')
-          ? value.substr(1, value.size() - 2)
-          : "";
+  const std::string inner = value.size() > 2 && value.starts_with('"') && value.ends_with('"')
+                                ? value.substr(1, value.size() - 2)
+                                : "";
   return inner.empty() || inner.find('"') != std::string::npos ? value : inner;
 }
 
@@ -50,9 +49,10 @@ void GpuRequest::add_request(Draft& draft, const std::string& value) {
     refuse_word("--gpus=", "docker wants to know which GPUs", "write `--gpus all`");
   }
   if (is_malformed(value)) {
-    draft.warn(fmt::format("`--gpus {0}`: docker takes the comma for the end of the list and refuses "
-                           "it; imported as `--gpus '\"{0}\"'`",
-                           shown(value)));
+    draft.warn(
+        fmt::format("`--gpus {0}`: docker takes the comma for the end of the list and refuses "
+                    "it; imported as `--gpus '\"{0}\"'`",
+                    shown(value)));
   }
   if (std::ranges::find(requests_, value) != requests_.end())
     draft.note("`--gpus` is given twice");
@@ -89,7 +89,8 @@ void GpuRequest::write(Draft& draft) const {
     }
   } else if (!devices_.empty()) {
     gpu.access = GpuAccess::cdi;
-    gpu.devices = devices_ == std::vector<std::string>{"all"} ? "all" : "device=" + join(devices_, ",");
+    gpu.devices =
+        devices_ == std::vector<std::string>{"all"} ? "all" : "device=" + join(devices_, ",");
   } else if (has_nvidia) {
     // Nothing says which devices: the line, or else the image, sets NVIDIA_VISIBLE_DEVICES.
     gpu.access = GpuAccess::runtime;

@@ -41,9 +41,8 @@ bool read_options(std::string_view text, Mount& mount) {
 }
 
 void add(Draft& draft, Mount mount) {
-  const bool is_taken =
-      std::ranges::find(draft.profile.mounts, mount.target, &Mount::target) !=
-      draft.profile.mounts.end();
+  const bool is_taken = std::ranges::find(draft.profile.mounts, mount.target, &Mount::target) !=
+                        draft.profile.mounts.end();
   if (is_taken) {
     draft.warn(fmt::format("{} is mounted twice, which docker refuses; the last one counts here",
                            shown(mount.target)));
@@ -109,12 +108,11 @@ std::optional<MountFields> read_mount_fields(const std::vector<std::string>& fie
 
 bool is_expressible(const MountFields& fields) {
   const bool is_bind = fields.type == "bind" && begins_path(fields.source);
-  const bool is_volume = fields.type == "volume" && is_volume_name(fields.source) &&
-                         fields.mount.options.empty();
+  const bool is_volume =
+      fields.type == "volume" && is_volume_name(fields.source) && fields.mount.options.empty();
   // A mount with options is written as -v, where a colon would begin another part.
-  const bool has_room =
-      fields.mount.options.empty() ||
-      (fields.source + fields.mount.target).find(':') == std::string::npos;
+  const bool has_room = fields.mount.options.empty() ||
+                        (fields.source + fields.mount.target).find(':') == std::string::npos;
   return (is_bind || is_volume) && has_room && fields.mount.target.starts_with('/') &&
          !has_control(fields.source + fields.mount.target);
 }
@@ -127,8 +125,9 @@ void import_volume(Draft& draft, const Word& word) {
   std::vector<std::string_view> parts = split(value, ':');
   if (parts.size() == 1) {
     if (value.starts_with('/')) return draft.pass_through(word, draft.plain(shown_as, value));
-    return pass_with_warning(draft, word, "docker takes it for the folder of a volume, and refuses "
-                                          "one that is not absolute");
+    return pass_with_warning(draft, word,
+                             "docker takes it for the folder of a volume, and refuses "
+                             "one that is not absolute");
   }
   std::string source{parts[0]};
   Mount mount{.source = "", .target = draft.plain(shown_as, parts[1])};
@@ -140,17 +139,18 @@ void import_volume(Draft& draft, const Word& word) {
     mount.source = source;
     return add(draft, std::move(mount));
   }
-  if (!begins_path(source) && !source.starts_with('~') &&
-      source.find("${") == std::string::npos) {
-    draft.warn(fmt::format("`{}`: docker refuses a source that is neither absolute nor begins with "
-                           "`./` nor names a volume; imported as `./{}`",
-                           shown_as, shown(source)));
+  if (!begins_path(source) && !source.starts_with('~') && source.find("${") == std::string::npos) {
+    draft.warn(
+        fmt::format("`{}`: docker refuses a source that is neither absolute nor begins with "
+                    "`./` nor names a volume; imported as `./{}`",
+                    shown_as, shown(source)));
     source = "./" + source;
   }
   const auto path = draft.path(shown_as, source);
   if (!path) {
-    return pass_with_warning(draft, word, "docker expands nothing in it, but a mount of a profile "
-                                          "would");
+    return pass_with_warning(draft, word,
+                             "docker expands nothing in it, but a mount of a profile "
+                             "would");
   }
   mount.source = *path;
   add(draft, std::move(mount));

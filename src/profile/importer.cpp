@@ -34,9 +34,8 @@ bool has_control(std::string_view text) {
 
 // What Go's strconv.ParseBool takes; docker refuses anything else.
 bool is_boolean(std::string_view text) {
-  constexpr std::array values =
-      std::to_array<std::string_view>({"1", "t", "T", "true", "TRUE", "True", "0", "f", "F",
-                                       "false", "FALSE", "False"});
+  constexpr std::array values = std::to_array<std::string_view>(
+      {"1", "t", "T", "true", "TRUE", "True", "0", "f", "F", "false", "FALSE", "False"});
   return std::ranges::find(values, text) != values.end();
 }
 
@@ -88,7 +87,8 @@ class Importer {
     }
     if (line.engine == "podman") draft_.profile.engine = "podman";
     if (line.has_sudo) {
-      draft_.note("`sudo` is not imported: sparkrun runs the engine as you; join its group (docker)");
+      draft_.note(
+          "`sudo` is not imported: sparkrun runs the engine as you; join its group (docker)");
     }
   }
 
@@ -107,6 +107,7 @@ class Importer {
     }
     if (flag == "--volume") return import_volume(draft_, word);
     if (flag == "--mount") return import_mount(draft_, word);
+    if (flag == "--env-file") return add_env_file(word);
     if (flag == "--user" && is_caller(*word.value)) {
       return keep_last(word, "caller");
     }
@@ -118,8 +119,8 @@ class Importer {
     const bool is_podman = draft_.profile.engine == "podman";
     const bool is_other = option.engines == (is_podman ? EngineSet::docker : EngineSet::podman);
     if (is_other) {
-      draft_.warn(fmt::format("`{}` is an option of {} only", word.flag,
-                              is_podman ? "docker" : "podman"));
+      draft_.warn(
+          fmt::format("`{}` is an option of {} only", word.flag, is_podman ? "docker" : "podman"));
     }
   }
 
@@ -133,8 +134,7 @@ class Importer {
                   "write it as `--option=value`, which is passed through");
     }
     if (holds_secret(*word.value) || is_secret(word.flag, *word.value)) {
-      refuse_word(word.flag, "its value holds a secret, which no file should keep",
-                  "take it away");
+      refuse_word(word.flag, "its value holds a secret, which no file should keep", "take it away");
     }
     draft_.warn(fmt::format("`{}` is an option that sparkrun does not know{}; it is passed through",
                             word.flag, meant));
@@ -203,8 +203,7 @@ class Importer {
   }
 
   OptionValue* find(const Option& option) {
-    const auto found =
-        std::ranges::find(draft_.profile.container, &option, &OptionValue::option);
+    const auto found = std::ranges::find(draft_.profile.container, &option, &OptionValue::option);
     return found == draft_.profile.container.end() ? nullptr : &*found;
   }
 
@@ -237,7 +236,8 @@ class Importer {
     }
     std::vector<std::string>& pairs = find_or_add(*word.option).values;
     const size_t before = pairs.size();
-    std::erase_if(pairs, [&](const std::string& pair) { return split_once(pair, '=').first == name; });
+    std::erase_if(pairs,
+                  [&](const std::string& pair) { return split_once(pair, '=').first == name; });
     if (pairs.size() < before) {
       draft_.note(fmt::format("`{} {}` is given twice: the last one counts", word.option->flag,
                               shown(name)));
@@ -245,14 +245,17 @@ class Importer {
     pairs.push_back(fmt::format("{}={}", name, text));
   }
 
+  // A path of a profile: relative to the project, with `~` and variables.
+  void add_env_file(const Word& word) {
+    const auto path = draft_.path(shown_word(word), *word.value);
+    if (!path || word.value->empty() || has_control(*path))
+      return pass(word, draft_.plain(shown_word(word), *word.value));
+    find_or_add(*word.option).values.push_back(*path);
+  }
+
   void add_item(const Word& word, std::string value) {
     const Option& option = *word.option;
-    if (option.flag == "--env-file") {
-      // The word, not its text: `$HOME` and `~` stay what they are in a profile.
-      const auto path = draft_.path(shown_word(word), *word.value);
-      if (!path || path->empty()) return pass(word, value);
-      value = *path;
-    } else if (option.flag == "--label-file" && !value.starts_with('/')) {
+    if (option.flag == "--label-file" && !value.starts_with('/')) {
       value = (draft_.facts.working_directory / value).lexically_normal().string();
     }
     if (has_control(value) || value.empty()) return pass(word, value);
@@ -266,8 +269,8 @@ class Importer {
       (word.option->flag == "--os" ? os_ : architecture_) = value;
     }
     if (!architecture_.empty() || !os_.empty()) {
-      platform_ = (os_.empty() ? "linux" : os_) + "/" +
-                  (architecture_.empty() ? "arm64" : architecture_);
+      platform_ =
+          (os_.empty() ? "linux" : os_) + "/" + (architecture_.empty() ? "arm64" : architecture_);
     }
     try {
       draft_.profile.platforms = {oci::Platform::parse(platform_).to_string()};
@@ -304,9 +307,10 @@ class Importer {
     Profile& profile = draft_.profile;
     std::ranges::stable_sort(profile.container, {}, &OptionValue::option);
     if (profile.image.find('/') == std::string::npos) {
-      draft_.note(fmt::format("{} names no registry: docker.io is asked for it, and an image that "
-                              "was built here cannot be locked",
-                              shown(profile.image)));
+      draft_.note(
+          fmt::format("{} names no registry: docker.io is asked for it, and an image that "
+                      "was built here cannot be locked",
+                      shown(profile.image)));
     }
     const Purpose purpose = infer_purpose(profile);
     profile.purpose = purpose.name;
@@ -326,7 +330,8 @@ class Importer {
               .toml = toml,
               .notes = std::move(draft_.notes)};
     } catch (const Error& error) {
-      const std::string problem = error.problems().empty() ? error.what() : error.problems().front();
+      const std::string problem =
+          error.problems().empty() ? error.what() : error.problems().front();
       refuse_word(draft_.profile.image, "the profile would not be valid: " + redact(problem),
                   "take away what it names");
     }

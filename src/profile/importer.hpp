@@ -17,9 +17,9 @@ struct Imported {
   std::vector<ImportNote> notes;
 };
 
-// A profile that means what `docker run ...` (or `podman run ...`, also behind `sudo`) means on this
-// host. No value of a secret gets into it, its notes or an error. Throws `import.inexpressible` with
-// the word that has no place in a profile.
+// A profile that means what `docker run ...` (or `podman run ...`, also behind `sudo`) means on
+// this host. No value of a secret gets into it, its notes or an error. Throws
+// `import.inexpressible` with the word that has no place in a profile.
 Imported import_words(std::span<const std::string> words, const ImportFacts& facts);
 
 // The same for shell text that holds one such line (read_shell_text).

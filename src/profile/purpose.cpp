@@ -50,22 +50,28 @@ constexpr std::array signs_of_command = std::to_array<Sign>({
 // Names of scripts, without their folder.
 constexpr std::array training_scripts = std::to_array<std::string_view>(
     {"train.*", "train_*.*", "train-*.*", "*_train.*", "*-train.*", "pretrain*.*", "*finetun*.*",
-     "*fine_tun*.*", "*fine-tun*.*", "sft.*", "sft_*.*", "*_sft.*", "run_sft*", "train", "finetune"});
+     "*fine_tun*.*", "*fine-tun*.*", "sft.*", "sft_*.*", "*_sft.*", "run_sft*", "train",
+     "finetune"});
 
 // Programs that say it only as the first word.
-constexpr std::array signs_of_program =
-    std::to_array<Sign>({{"nvidia-smi", "tool"}, {"nvcc", "tool"}, {"nsys", "tool"},
-                         {"jupyter", "tool"}, {"deviceQuery", "tool"}});
+constexpr std::array signs_of_program = std::to_array<Sign>({{"nvidia-smi", "tool"},
+                                                             {"nvcc", "tool"},
+                                                             {"nsys", "tool"},
+                                                             {"jupyter", "tool"},
+                                                             {"deviceQuery", "tool"}});
 
-// In the image's name, for images that run one thing unless they are told otherwise.
-constexpr std::array signs_of_image = std::to_array<Sign>({
+// In the image's name. The first have an entrypoint that gets whatever words there are; the others
+// run one thing unless they are told otherwise.
+constexpr std::array signs_of_entrypoint = std::to_array<Sign>({
     {"vllm/vllm-openai", "inference"},
-    {"nvcr.io/nim/", "inference"},
     {"ollama/ollama", "inference"},
     {"text-generation-inference", "inference"},
     {"text-embeddings-inference", "inference"},
     {"llama.cpp:server", "inference"},
     {"llama-swap", "inference"},
+});
+constexpr std::array signs_of_image = std::to_array<Sign>({
+    {"nvcr.io/nim/", "inference"},
     {"comfyui", "inference"},
     {"unsloth/unsloth", "training"},
     {"axolotl", "training"},
@@ -77,8 +83,7 @@ bool is_word_character(char c) {
 }
 
 bool has_words(std::string_view text, std::string_view words) {
-  for (size_t at = text.find(words); at != std::string_view::npos;
-       at = text.find(words, at + 1)) {
+  for (size_t at = text.find(words); at != std::string_view::npos; at = text.find(words, at + 1)) {
     const size_t end = at + words.size();
     const bool begins = at == 0 || !is_word_character(text[at - 1]);
     const bool ends = end == text.size() || !is_word_character(text[end]);
@@ -93,9 +98,15 @@ const Sign* find_sign(std::span<const Sign> signs, std::string_view text) {
   return found == signs.end() ? nullptr : &*found;
 }
 
+const Sign* find_in(std::span<const Sign> signs, std::string_view image) {
+  const auto found = std::ranges::find_if(
+      signs, [&](const Sign& sign) { return image.find(sign.text) != std::string_view::npos; });
+  return found == signs.end() ? nullptr : &*found;
+}
+
 std::string entrypoint_of(const Profile& profile) {
-  const auto found = std::ranges::find(profile.container, find_by_key("entrypoint"),
-                                       &OptionValue::option);
+  const auto found =
+      std::ranges::find(profile.container, find_by_key("entrypoint"), &OptionValue::option);
   return found == profile.container.end() ? "" : found->values.front();
 }
 
@@ -111,7 +122,8 @@ bool leaves_program_to_image(const std::vector<std::string>& words) {
 std::string training_script(std::string_view line) {
   std::string plain{line};
   std::ranges::replace_if(
-      plain, [](char c) { return std::string_view{"\n\t\"';&|()"}.find(c) != std::string_view::npos; },
+      plain,
+      [](char c) { return std::string_view{"\n\t\"';&|()"}.find(c) != std::string_view::npos; },
       ' ');
   for (const std::string_view word : split(plain, ' ')) {
     const std::string_view name = base_name(word);
@@ -120,8 +132,8 @@ std::string training_script(std::string_view line) {
     const bool is_script = !is_path && std::ranges::any_of(training_scripts, [&](auto pattern) {
       return matches_glob(pattern, name);
     });
-    const bool is_program = name.ends_with(".py") || name.ends_with(".sh") ||
-                            name.find('.') == std::string_view::npos;
+    const bool is_program =
+        name.ends_with(".py") || name.ends_with(".sh") || name.find('.') == std::string_view::npos;
     if (is_script && is_program && name.size() < 64) return std::string{name};
   }
   return "";
@@ -143,12 +155,13 @@ Purpose infer_purpose(const Profile& profile) {
     const auto found = std::ranges::find(signs_of_program, base_name(words.front()), &Sign::text);
     if (found != signs_of_program.end()) return purpose_of(*found);
   }
-  if (entrypoint.empty() && leaves_program_to_image(words)) {
+  if (entrypoint.empty()) {
     const std::string image = to_lower(profile.image);
-    const auto found = std::ranges::find_if(signs_of_image, [&](const Sign& one) {
-      return image.find(one.text) != std::string::npos;
-    });
-    return found == signs_of_image.end() ? Purpose{} : purpose_of(*found);
+    if (const Sign* const sign = find_in(signs_of_entrypoint, image)) return purpose_of(*sign);
+    if (leaves_program_to_image(words)) {
+      const Sign* const sign = find_in(signs_of_image, image);
+      return sign == nullptr ? Purpose{} : purpose_of(*sign);
+    }
   }
   if (const std::string script = training_script(line); !script.empty()) {
     return {.name = "training", .sign = script};

@@ -36,8 +36,8 @@ struct ShellCommand {
 
 bool is_reserved(std::string_view word) {
   constexpr std::array words = std::to_array<std::string_view>(
-      {"if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac",
-       "select", "function", "coproc", "{", "}", "!", "[[", "return"});
+      {"if",   "then", "else",   "elif",     "fi",     "for", "while", "until", "do", "done",
+       "case", "esac", "select", "function", "coproc", "{",   "}",     "!",     "[[", "return"});
   return std::ranges::find(words, word) != words.end();
 }
 
@@ -230,9 +230,9 @@ class ShellReader {
       lines.push_back(shown(line));
       rest.remove_prefix(std::min(rest.find('\n'), rest.size()));
     }
-    command_.cut_by_comment =
-        fmt::format("the comment `{}` ends the command there, for a shell as well; not imported: {}",
-                    shown(comment), lines.empty() ? "nothing" : "`" + join(lines, "` `") + "`");
+    command_.cut_by_comment = fmt::format(
+        "the comment `{}` ends the command there, for a shell as well; not imported: {}",
+        shown(comment), lines.empty() ? "nothing" : "`" + join(lines, "` `") + "`");
     is_cut_ = true;
   }
 
@@ -307,7 +307,8 @@ class ShellReader {
   // False where only the shell knows where to.
   bool change_directory(const ShellCommand& command) {
     if (command.words.size() > 2) return false;
-    const std::string target = command.words.size() == 2 ? command.words[1] : mark({.name = "HOME"});
+    const std::string target =
+        command.words.size() == 2 ? command.words[1] : mark({.name = "HOME"});
     bool is_known = target != "-";
     const fs::path here = directory_.empty() ? facts_.working_directory : directory_;
     const auto replace = [&](const Expansion& expansion) {

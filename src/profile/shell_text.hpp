@@ -18,15 +18,17 @@ struct ShellRun {
   std::vector<std::string> words;  // from `sudo` or `docker` on; see expansion.hpp
   // What the text exports before it, or sets for it alone: docker sees these.
   std::map<std::string, std::string> exported;
-  fs::path directory;          // where a `cd` before it went
-  std::string cut_by_comment;  // the comment that ended it, with the lines that were meant to follow
+  fs::path directory;  // where a `cd` before it went
+  std::string
+      cut_by_comment;  // the comment that ended it, with the lines that were meant to follow
   std::vector<ImportNote> notes;
 };
 
 // Reads shell text as a shell does (POSIX, Shell Command Language 2.2 to 2.6, and what bash adds to
 // quoting): quotes, continuations, comments, variables that the text sets itself. Other plain
-// commands are left out with a note. Throws `import.inexpressible` for what only a shell can know or
-// do, where it concerns the container's command, and for a text without or with several of those.
+// commands are left out with a note. Throws `import.inexpressible` for what only a shell can know
+// or do, where it concerns the container's command, and for a text without or with several of
+// those.
 ShellRun read_shell_text(std::string_view text, const ImportFacts& facts);
 
 }  // namespace sparkrun::profile

@@ -63,8 +63,8 @@ void ShellWords::fail_open(std::string_view sign) const {
               "give the whole text");
 }
 
-// A backslash before the end of a line joins the next line. Blanks between the two make it something
-// else for a shell, which nobody wants.
+// A backslash before the end of a line joins the next line. Blanks between the two make it
+// something else for a shell, which nobody wants.
 bool ShellWords::skip_continuation() {
   const size_t end = text_.find_first_not_of(" \t", at + 1);
   const bool ends_line = end == std::string_view::npos || text_[end] == '\n';
@@ -190,15 +190,15 @@ void ShellWords::read_dollar(bool is_quoted) {
   }
   if (after.starts_with('{')) return read_braces(is_quoted);
   if (after.starts_with('(')) return read_substitution();
-  const size_t length = static_cast<size_t>(
-      std::ranges::find_if_not(after, is_name_character) - after.begin());
+  const size_t length =
+      static_cast<size_t>(std::ranges::find_if_not(after, is_name_character) - after.begin());
   const std::string name{after.substr(0, length)};
   if (is_variable_name(name)) {
     at += 1 + length;
     return expand(name, "", "", is_quoted);
   }
-  if (!after.empty() && std::string_view{"0123456789@*#?$!-"}.find(after.front()) !=
-                            std::string_view::npos) {
+  if (!after.empty() &&
+      std::string_view{"0123456789@*#?$!-"}.find(after.front()) != std::string_view::npos) {
     at += 2;
     return put(mark({.name = std::string{after.front()}}));
   }
@@ -263,8 +263,8 @@ void ShellWords::read_braces(bool is_quoted) {
   const size_t end = find_end(at + 2, '{', '}');
   const std::string_view body = text_.substr(at + 2, end - at - 2);
   at = end + 1;
-  const size_t length = static_cast<size_t>(
-      std::ranges::find_if_not(body, is_name_character) - body.begin());
+  const size_t length =
+      static_cast<size_t>(std::ranges::find_if_not(body, is_name_character) - body.begin());
   const std::string name{body.substr(0, length)};
   std::string_view operation = body.substr(length);
   const size_t operation_length = operation.starts_with(':') ? 2 : 1;
@@ -317,8 +317,8 @@ void ShellWords::expand(const std::string& name, std::string_view operation, std
   else if (found != variables_.end() && has_fallback)
     value = expand_text(rest);
   else
-    value = mark({.name = name,
-                  .fallback = has_fallback ? std::optional{expand_text(rest)} : std::nullopt});
+    value = mark(
+        {.name = name, .fallback = has_fallback ? std::optional{expand_text(rest)} : std::nullopt});
   if (is_quoted || split_ == Split::no)
     put(value);
   else

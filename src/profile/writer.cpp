@@ -14,8 +14,8 @@ namespace {
 
 constexpr size_t line_length_max = 100;
 
-// A script stays readable in a literal string, which has no escapes: nothing may be in it that would
-// end it or that TOML does not allow there.
+// A script stays readable in a literal string, which has no escapes: nothing may be in it that
+// would end it or that TOML does not allow there.
 bool can_be_literal(std::string_view text) {
   const bool has_lines = text.find('\n') != std::string_view::npos;
   const bool is_plain = std::ranges::none_of(text, [](char c) {
@@ -44,9 +44,8 @@ std::string array(const std::vector<std::string>& words) {
   }
   std::vector<std::vector<std::string>> rows;
   for (const std::string& word : words) {
-    if (rows.empty() || word.starts_with('-') || word.find('\n') != std::string::npos) {
-      rows.emplace_back();
-    }
+    const bool is_option = word.starts_with("--") || (word.starts_with('-') && rows.size() > 1);
+    if (rows.empty() || is_option || word.find('\n') != std::string::npos) rows.emplace_back();
     rows.back().push_back(word);
   }
   std::string text = "[\n";

@@ -87,8 +87,8 @@ void add_notes_of_plan(Imported& imported, const Context& context,
   profile.origin = profile::Origin::project;
   set_variables(facts, profile);
   const plan::PinnedImage image{.reference = profile.image, .run_as = profile.image};
-  const plan::RunPlan plan = plan::make_plan(
-      profile, image, plan::choose_gpu_access(profile.gpu, nullptr), {}, facts);
+  const plan::RunPlan plan =
+      plan::make_plan(profile, image, plan::choose_gpu_access(profile.gpu, nullptr), {}, facts);
   for (const std::string& warning : plan.warnings) imported.notes.push_back({true, warning});
   std::map<std::string, std::vector<std::string>> asks;
   for (const plan::TrustNeed& need : plan::trust_needs(plan, facts)) {
@@ -159,7 +159,8 @@ extern const Command profile_import_command{
     .options = options,
     .run = run,
     .description =
-        "`profile import NAME -- docker run ...` takes the words as they are; `profile import NAME -`\n"
+        "`profile import NAME -- docker run ...` takes the words as they are; `profile import NAME "
+        "-`\n"
         "reads shell text from standard input, with its quotes, variables and comments. Secrets\n"
         "become `env_from_host`; a word that a profile cannot express is refused by name.",
     .takes_command = true};
