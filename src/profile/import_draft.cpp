@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "profile/import_draft.hpp"
 
+#include "base/secret.hpp"
+#include "base/text.hpp"
 #include "profile/values.hpp"
 
 #include <fmt/format.h>
@@ -35,7 +37,27 @@ fs::path without_slash(const fs::path& path) {
   return normal.has_filename() || normal == normal.root_path() ? normal : normal.parent_path();
 }
 
+// A URL with a password that is written out.
+bool has_password(std::string_view text) {
+  for (size_t at = text.find("://"); at != std::string_view::npos; at = text.find("://", at + 3)) {
+    const std::string_view rest = text.substr(at + 3);
+    const std::string_view authority = rest.substr(0, rest.find_first_of("/?# \t\n\"'"));
+    const size_t end = authority.rfind('@');
+    if (end == std::string_view::npos) continue;
+    const std::string_view password = split_once(authority.substr(0, end), ':').second;
+    if (!password.empty() && !password.starts_with('$')) return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+bool Draft::holds_secret(std::string_view text) const {
+  const bool is_known = std::ranges::any_of(secrets, [&](const std::string& secret) {
+    return text.find(secret) != std::string_view::npos;
+  });
+  return is_known || contains_token(text) || has_password(text);
+}
 
 std::string shown_word(const Word& word) {
   if (!word.value) return shown(word.flag);

@@ -21,6 +21,10 @@ class Draft {
   Profile profile;
   std::vector<ImportNote> notes;
   const ImportFacts& facts;
+  std::vector<std::string> secrets;  // values that the text says are some
+
+  // Whether the text holds a token, a URL with a password, or one of `secrets`.
+  [[nodiscard]] bool holds_secret(std::string_view text) const;
 
   void note(std::string text) { add({false, std::move(text)}); }
   void warn(std::string text) { add({true, std::move(text)}); }

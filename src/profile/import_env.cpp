@@ -24,8 +24,8 @@ bool is_harmless(std::string_view value) {
          std::ranges::find(words, to_lower(value)) != words.end();
 }
 
-bool is_kept_from_file(std::string_view name, std::string_view value) {
-  return holds_secret(value) || (is_secret_name(name) && !is_harmless(value));
+bool is_kept_from_file(const Draft& draft, std::string_view name, std::string_view value) {
+  return draft.holds_secret(value) || (is_secret_name(name) && !is_harmless(value));
 }
 
 void forget(Draft& draft, const std::string& name) {
@@ -54,7 +54,7 @@ void take_secret(Draft& draft, const std::string& name) {
 }
 
 void set(Draft& draft, const Word& word, const std::string& name, const std::string& value) {
-  if (is_kept_from_file(name, value)) return take_secret(draft, name);
+  if (is_kept_from_file(draft, name, value)) return take_secret(draft, name);
   forget(draft, name);
   if (is_plain_name(name))
     draft.profile.env.emplace_back(name, value);
@@ -129,19 +129,6 @@ void judge_option(Draft& draft, std::string_view name, std::string_view value) {
 
 }  // namespace
 
-bool holds_secret(std::string_view text) {
-  if (contains_token(text)) return true;
-  for (size_t at = text.find("://"); at != std::string_view::npos; at = text.find("://", at + 3)) {
-    const std::string_view rest = text.substr(at + 3);
-    const std::string_view authority = rest.substr(0, rest.find_first_of("/?# \t\n\"'"));
-    const size_t end = authority.rfind('@');
-    if (end == std::string_view::npos) continue;
-    const std::string_view password = split_once(authority.substr(0, end), ':').second;
-    if (!password.empty() && !password.starts_with('$')) return true;
-  }
-  return false;
-}
-
 void import_variable(Draft& draft, const Word& word, const Exported& exported) {
   const std::string& text = *word.value;
   const size_t equals = find_equals(text);
@@ -169,7 +156,7 @@ void judge_command(Draft& draft) {
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     const std::string before = i > 0 && words[i - 1].starts_with('-') ? words[i - 1] : "";
-    if (holds_secret(word)) {
+    if (draft.holds_secret(word)) {
       refuse_word(before.empty() ? split_once(word.substr(0, word.find(' ')), '=').first : before,
                   "the command holds a secret, which no file should keep", advice_secret);
     }

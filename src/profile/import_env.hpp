@@ -20,7 +20,4 @@ void import_variable(Draft& draft, const Word& word, const Exported& exported);
 // of options that look like one.
 void judge_command(Draft& draft);
 
-// Whether the text holds a token, or a URL with a password.
-bool holds_secret(std::string_view text);
-
 }  // namespace sparkrun::profile

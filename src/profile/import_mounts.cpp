@@ -27,6 +27,13 @@ bool begins_path(std::string_view source) {
   return source.starts_with('/') || source.starts_with('.') || has_expansion(source.substr(0, 1));
 }
 
+// `$NAME-data`, `data-$NAME`: the value says whether docker takes it for a path. `$DATA/x` is one.
+bool depends_on_variable(std::string_view source) {
+  if (!has_expansion(source) || source.starts_with('/') || source.starts_with('.')) return false;
+  std::string plain = replace_expansions(source, [](const Expansion&) { return "\n"; });
+  return !plain.starts_with('\n') || (plain.size() > 1 && plain[1] != '/');
+}
+
 // Fills in the options; false for one that a profile has no word for.
 bool read_options(std::string_view text, Mount& mount) {
   for (const std::string_view option : split(text, ',')) {
@@ -138,6 +145,10 @@ void import_volume(Draft& draft, const Word& word) {
   if (is_volume_name(source)) {
     mount.source = source;
     return add(draft, std::move(mount));
+  }
+  if (depends_on_variable(source)) {
+    refuse_word(shown_as, "whether it is a folder or a volume depends on the variable",
+                "write `./` or `/` before it, or the value");
   }
   if (!begins_path(source) && !source.starts_with('~') && source.find("${") == std::string::npos) {
     draft.warn(

@@ -60,7 +60,9 @@ bool has_pair_form(const Option& option, const std::string& value) {
 
 class Importer {
  public:
-  Importer(const ImportFacts& facts, const ShellRun& run) : draft_(facts), run_(run) {}
+  Importer(const ImportFacts& facts, const ShellRun& run) : draft_(facts), run_(run) {
+    draft_.secrets = run.secrets;
+  }
 
   Imported import(std::span<const std::string> words) {
     const RunLine line = split_run_line(words);
@@ -88,7 +90,8 @@ class Importer {
     if (line.engine == "podman") draft_.profile.engine = "podman";
     if (line.has_sudo) {
       draft_.note(
-          "`sudo` is not imported: sparkrun runs the engine as you; join its group (docker)");
+          "`sudo` is not imported: where the engine needs it, say so in your own configuration "
+          "(`[engine] command`)");
     }
   }
 
@@ -101,7 +104,7 @@ class Importer {
     if (word.option->arity == Arity::flag) return take_flag(word);
     const std::string_view flag = word.option->flag;
     if (flag == "--env") return import_variable(draft_, word, exported_);
-    if (holds_secret(*word.value)) {
+    if (draft_.holds_secret(*word.value)) {
       refuse_word(word.flag, "its value holds a secret, which no file should keep",
                   "pass it by `-e NAME`, or by a file");
     }
@@ -133,7 +136,7 @@ class Importer {
                   "sparkrun does not know this option, nor whether it takes the next word" + meant,
                   "write it as `--option=value`, which is passed through");
     }
-    if (holds_secret(*word.value) || is_secret(word.flag, *word.value)) {
+    if (draft_.holds_secret(*word.value) || is_secret(word.flag, *word.value)) {
       refuse_word(word.flag, "its value holds a secret, which no file should keep", "take it away");
     }
     draft_.warn(fmt::format("`{}` is an option that sparkrun does not know{}; it is passed through",
@@ -295,7 +298,8 @@ class Importer {
       refuse_word(words.front(), one_line(redact(error.what())),
                   "write the image as in `nvcr.io/nvidia/pytorch:25.09-py3`");
     }
-    if (holds_secret(image)) refuse_word("IMAGE", "it holds a secret", "write the image's name");
+    if (draft_.holds_secret(image))
+      refuse_word("IMAGE", "it holds a secret", "write the image's name");
     draft_.profile.image = image;
     for (const std::string& word : words.subspan(1)) {
       draft_.profile.command.push_back(draft_.plain(word, word));
@@ -345,6 +349,17 @@ class Importer {
   std::string platform_, architecture_, os_;
 };
 
+// No message shows what a variable of the text says is a secret.
+std::string without(const std::vector<std::string>& secrets, std::string text) {
+  for (const std::string& secret : secrets) {
+    for (size_t at = text.find(secret); at != std::string::npos;
+         at = text.find(secret, at + redacted.size())) {
+      text.replace(at, secret.size(), redacted);
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 Imported import_words(std::span<const std::string> words, const ImportFacts& facts) {
@@ -359,9 +374,16 @@ Imported import_text(std::string_view text, const ImportFacts& facts) {
   const ShellRun run = read_shell_text(text, facts);
   ImportFacts there = facts;
   there.working_directory = run.directory;
-  Imported imported = Importer{there, run}.import(run.words);
-  imported.notes.insert(imported.notes.begin(), run.notes.begin(), run.notes.end());
-  return imported;
+  try {
+    Imported imported = Importer{there, run}.import(run.words);
+    imported.notes.insert(imported.notes.begin(), run.notes.begin(), run.notes.end());
+    for (ImportNote& note : imported.notes) note.text = without(run.secrets, note.text);
+    return imported;
+  } catch (const Error& error) {
+    Error::Details details;
+    for (const auto& [name, value] : error.details()) details[name] = without(run.secrets, value);
+    throw Error{error.id(), without(run.secrets, error.what()), std::move(details)};
+  }
 }
 
 }  // namespace sparkrun::profile

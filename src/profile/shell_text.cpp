@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "profile/shell_text.hpp"
 
+#include "base/secret.hpp"
 #include "base/text.hpp"
 #include "profile/expansion.hpp"
 #include "profile/run_line.hpp"
@@ -14,6 +15,9 @@
 
 namespace sparkrun::profile {
 namespace {
+
+// Shorter ones occur everywhere.
+constexpr size_t secret_length_min = 4;
 
 constexpr std::string_view advice_plain =
     "write the one `docker run` line as you would type it, without the shell around it";
@@ -85,8 +89,8 @@ class ShellReader {
     for (ImportNote& note : words_.notes) result_.notes.push_back(std::move(note));
     if (!skipped_.empty()) {
       result_.notes.push_back(
-          {false, fmt::format("not imported, run it yourself where it is needed: {}",
-                              join(skipped_, "; "))});
+          {false, fmt::format("not imported, run it yourself where it is needed: `{}`",
+                              join(skipped_, "`, `"))});
     }
     return std::move(result_);
   }
@@ -218,8 +222,13 @@ class ShellReader {
 
   void skip_comment() {
     const std::string_view comment = words_.rest().substr(0, words_.rest().find('\n'));
+    const size_t from = words_.at;
     words_.at += comment.size();
-    if (!trim(comment).ends_with('\\') || command_.words.empty()) return;
+    const size_t line_at =
+        text_.rfind('\n', from) == std::string::npos ? 0 : text_.rfind('\n', from);
+    const bool has_own_line = trim(text_.substr(line_at, from - line_at)).empty();
+    const bool cuts = has_own_line || trim(comment).ends_with('\\');
+    if (!cuts || command_.words.empty()) return;
     std::string_view rest = words_.rest();
     std::vector<std::string> lines;
     for (bool goes_on = true; goes_on && rest.starts_with('\n');) {
@@ -252,14 +261,18 @@ class ShellReader {
     if (command.words.front() == "cd" && change_directory(command)) return;
     if (command.words.front() == "set") return;
     if (is_export(command)) return;
-    if (!command.follows_cut) skipped_.push_back(shown(as_line(command.words)));
+    if (!command.follows_cut) skipped_.push_back(skipped_name(command.words));
   }
 
-  static std::string as_line(const std::vector<std::string>& words) { return join(words, " "); }
+  // Not the whole line, in which anything could be: `docker login ...`.
+  static std::string skipped_name(const std::vector<std::string>& words) {
+    const bool has_command = words.size() > 1 && can_begin_run_line(words[0]);
+    return shown(words[0]) + (has_command ? " " + shown(words[1]) : "");
+  }
 
   void take_run(ShellCommand command) {
     if (++runs_ > 1) {
-      refuse_word(as_line(command.words), "it is the second container of the text",
+      refuse_word(skipped_name(command.words), "it is the second container of the text",
                   "import them one by one");
     }
     if (!command.faults.empty()) {
@@ -278,6 +291,14 @@ class ShellReader {
     if (!command.cut_by_comment.empty()) result_.notes.push_back({true, command.cut_by_comment});
     for (const std::string& name : exported_) result_.exported[name] = variables_[name];
     for (auto& [name, value] : command.assignments) result_.exported[name] = value;
+    for (const auto& values :
+         {variables_, ShellVariables{result_.exported.begin(), result_.exported.end()}}) {
+      for (const auto& [name, value] : values) {
+        if (is_secret_name(name) && value.size() >= secret_length_min && !has_expansion(value)) {
+          result_.secrets.push_back(value);
+        }
+      }
+    }
     result_.directory = directory_.empty() ? facts_.working_directory : directory_;
   }
 

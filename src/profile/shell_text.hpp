@@ -21,6 +21,8 @@ struct ShellRun {
   fs::path directory;  // where a `cd` before it went
   std::string
       cut_by_comment;  // the comment that ended it, with the lines that were meant to follow
+  // Values of the text's own variables whose names say that they are secrets.
+  std::vector<std::string> secrets;
   std::vector<ImportNote> notes;
 };
 

@@ -294,7 +294,11 @@ void ShellWords::read_substitution() {
 void ShellWords::put_command(std::string_view command) {
   const std::string_view plain = trim(command);
   if (plain == "pwd" || plain == "pwd -P") return put(mark({.name = "PWD"}));
-  if (plain == "id -u" || plain == "id -g") return put(mark({.name = std::string{plain}}));
+  for (const std::string_view of : {"", " $USER", " ${USER}", " \"$USER\"", " \"${USER}\""}) {
+    for (const std::string_view id : {"id -u", "id -g"}) {
+      if (plain == std::string{id}.append(of)) return put(mark({.name = std::string{id}}));
+    }
+  }
   if (plain == "whoami" || plain == "id -un") return put(mark({.name = "USER"}));
   if (plain == "echo $HOME" || plain == "echo ~") return put(mark({.name = "HOME"}));
   put(mark({.name = fmt::format("({})", one_line(command))}));

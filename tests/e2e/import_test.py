@@ -230,7 +230,14 @@ class Secrets(ImportTest):
         self.assert_silent("-", code=0, input=f"export HF_TOKEN={self.TOKEN}\ndocker run -e HF_TOKEN ubuntu:24.04")
         self.assert_silent("-", code=0, input=f"T={self.TOKEN}; docker run -e HF_TOKEN=$T ubuntu:24.04")
         self.assert_silent("-", code=0, input=f"HF_TOKEN={self.TOKEN} docker run -e HF_TOKEN ubuntu:24.04")
-        self.assert_silent("-", code=0, input=f"docker login -p --password {self.PLAIN}\ndocker run ubuntu:24.04")
+        for text in (f"docker login -p {self.PLAIN}\ndocker run ubuntu:24.04",
+                     f"DB_PASSWORD={self.PLAIN}; docker run -e URL=x:$DB_PASSWORD@y -e A=1 ubuntu:24.04"):
+            self.assert_silent("-", code=0, input=text)
+        self.assertIn('env_from_host = ["URL"]', (self.project / "profiles/it.toml").read_text())
+        for text in (f"DB_PASSWORD={self.PLAIN}; docker run -e A=$DB_PASSWORD$B ubuntu:24.04",
+                     f"DB_PASSWORD={self.PLAIN}; docker run ubuntu:24.04 psql -p $DB_PASSWORD",
+                     f"DB_PASSWORD={self.PLAIN}; docker run --name $DB_PASSWORD ubuntu:24.04"):
+            self.assert_silent("-", code=4, input=text)
 
     def test_in_a_command_they_are_refused(self):
         for words in (["--api-key", self.TOKEN], [f"--api-key={self.TOKEN}"], ["--api-key", self.PLAIN],
@@ -353,6 +360,12 @@ class ShellText(ImportTest):
         self.assertEqual(self.argv()[-2:], ["ubuntu:24.04", "true"])
         self.assertIn("`--more x \\` `--most`", "".join(result["notes"]))
 
+    def test_a_comment_between_continued_lines_ends_it_as_well(self):
+        error = self.refusal("docker run --rm \\\n  # the cache\n  -v a:/b \\\n  ubuntu:24.04")
+
+        self.assertIn("`# the cache` ends the command there", error["hint"])
+        self.assertIn("`-v a:/b \\` `ubuntu:24.04`", error["hint"])
+
     def test_blanks_behind_a_continuation_are_told(self):
         result = self.import_text("docker run --rm \\  \n  ubuntu:24.04").json
 
@@ -379,7 +392,9 @@ class ShellText(ImportTest):
         "docker run ubuntu:24.04 ls *.py": "*.py",
         "docker run ubuntu:24.04 x {a,b}": "{a,b}",
         "docker run ubuntu:24.04 pip install vllm[all]": "vllm[all]",
-        "docker run a:1\ndocker run b:1": "docker run b:1",
+        "docker run a:1\ndocker run b:1": "docker run",
+        "docker run -v $NAME-data:/x a:1": "-v $NAME-data:/x",
+        "docker run -v data-$NAME:/x a:1": "-v data-$NAME:/x",
         "for i in 1 2; do docker run a:1; done": "for",
         "if true; then docker run a:1; fi": "if",
         "f() { docker run a:1; }": "(",

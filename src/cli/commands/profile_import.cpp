@@ -100,14 +100,11 @@ void add_notes_of_plan(Imported& imported, const Context& context,
   }
 }
 
-bool write(const std::string& name, const fs::path& path, const std::string& toml,
-           const Arguments& arguments) {
+bool write(const fs::path& path, const std::string& toml, const Arguments& arguments) {
   if (arguments.has("--dry-run")) return false;
   std::error_code unknown;
   if (!arguments.has("--force") && fs::exists(fs::symlink_status(path, unknown))) {
-    throw Error{"profile.exists",
-                fmt::format("there is a profile `{}` already: {}", name, path.string()),
-                {{"profile", name}, {"path", path.string()}}};
+    throw Error{"profile.exists", fmt::format("{} is there already", path.string())};
   }
   sys::make_directories(path.parent_path(), 0755);
   sys::write_file_atomically(path, toml);
@@ -146,7 +143,7 @@ int run(const Arguments& arguments, Context& context) {
   Imported imported = import(arguments, context, import_facts(context, project));
   add_notes_of_plan(imported, context, project);
   const fs::path path = project.root / "profiles" / (name + ".toml");
-  const bool wrote = write(name, path, imported.toml, arguments);
+  const bool wrote = write(path, imported.toml, arguments);
   print(name, path, imported, wrote, context.output);
   return 0;
 }
