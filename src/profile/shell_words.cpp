@@ -36,7 +36,7 @@ bool is_pattern(std::string_view rest) {
          braces.substr(0, close).find("..") != std::string_view::npos;
 }
 
-// `HF_HOME=` and the like before a tilde: bash expands it there as well.
+// `HF_HOME=` and the like, as they are written, before a tilde: bash expands it there as well.
 bool is_assignment_start(std::string_view text) {
   return text.ends_with('=') && is_variable_name(text.substr(0, text.size() - 1));
 }
@@ -144,7 +144,8 @@ void ShellWords::read_unquoted(char c) {
     const std::string_view from = text_.substr(word_at_);
     pattern_ = from.substr(0, from.find_first_of(" \t\n"));
   }
-  const bool can_be_home = c == '~' && (!has_field_ || is_assignment_start(field_));
+  const std::string_view before = text_.substr(word_at_, at - word_at_);
+  const bool can_be_home = c == '~' && (before.empty() || is_assignment_start(before));
   const std::string_view after = rest().substr(1);
   const bool ends = after.empty() || after.front() == '/' || after.front() == ':' ||
                     ends_of_word.find(after.front()) != std::string_view::npos;

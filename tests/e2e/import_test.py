@@ -7,12 +7,14 @@ Needs no rig. The comparison's own reader of docker lines is docker_line.py.
 import json
 import os
 import pathlib
+import random
 import shlex
 import shutil
 import subprocess
 import tempfile
 import unittest
 
+import docker_line
 from docker_line import meaning
 from support import BINARY, FOREIGN, ROOT, Result
 
@@ -102,6 +104,57 @@ class Corpus(ImportTest):
             self.assertNotEqual(meaning(line), meaning(other))
         self.assertEqual(meaning(line), meaning(["docker", "run", "--gpus=all", "-eA=1", "--rm", "-it", "--mount",
                                                  "type=bind,src=/a,dst=/b,ro", "img", "x"]))
+
+
+class Combinations(ImportTest):
+    """Lines that nobody wrote: every option in turn, and many together in any order and spelling."""
+
+    VALUES = {
+        "cpu": "1000", "cpus": "1.5", "memory": "16g", "memory-reservation": "1g", "memory-swap": "-1",
+        "memory-swappiness": "60", "shm-size": "2GB", "pids-limit": "-1", "oom-score-adj": "5", "stop-timeout": "3",
+        "health-retries": "3", "blkio-weight": "10", "platform": "linux/arm64", "arch": "arm64", "os": "linux",
+        "env": "A=b c", "mount": "type=bind,src=/m,dst=/mnt,ro", "volume": "/v:/vol:ro,z", "gpus": "2",
+        "annotation": "a=b", "label": "x.y/z=a b", "log-opt": "max-size=1m", "storage-opt": "size=1g",
+        "sysctl": "net.x=1", "ulimit": "nofile=1:2", "timeout": "5", "env-file": "/e/file", "label-file": "/l/file",
+    }
+
+    def setUp(self):
+        super().setUp()
+        self.random = random.Random(20260714)
+
+    def value(self, name):
+        return self.VALUES.get(name, self.VALUES["cpu"] if name.startswith("cpu-") else "value=1")
+
+    def spelled(self, name, value):
+        """One of the spellings of an option."""
+        letter = next((letter for letter, long in docker_line.SHORT.items() if long == name), None)
+        if name in docker_line.FLAGS:
+            forms = [[f"--{name}"], [f"--{name}=true"]] + ([[f"-{letter}"]] if letter else [])
+        else:
+            forms = [[f"--{name}", value], [f"--{name}={value}"]]
+            forms += [[f"-{letter}", value], [f"-{letter}{value}"], [f"-{letter}={value}"]] if letter else []
+        return self.random.choice(forms)
+
+    def check(self, words):
+        line = ["docker", "run", *words, "reg.test/img:1", "x", "--rm"]
+        self.sparkrun("profile", "import", "it", "--force", "--", *line)
+
+        self.assertEqual(meaning(self.argv(), str(self.project)), meaning(line, str(self.project)), shlex.join(line))
+
+    NAMES = [name for name in docker_line.LAST + docker_line.ALL + docker_line.PAIRS + docker_line.FLAGS
+             if name not in docker_line.IGNORED | {"help", "replace", "rmi"}]
+
+    def test_every_option_alone(self):
+        for name in self.NAMES:
+            with self.subTest(name):
+                self.check(self.spelled(name, self.value(name)))
+
+    def test_many_together(self):
+        for _ in range(60):
+            names = self.random.sample([name for name in self.NAMES if name not in ("arch", "os")],
+                                       self.random.randint(5, 40))
+            words = [word for name in names for word in self.spelled(name, self.value(name))]
+            self.check(words)
 
 
 class Files(ImportTest):
