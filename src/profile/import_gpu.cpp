@@ -45,8 +45,10 @@ void add_option(Draft& draft, std::string_view flag, std::vector<std::string> va
 }  // namespace
 
 void GpuRequest::add_request(Draft& draft, const std::string& value) {
-  if (value.empty()) {
-    refuse_word("--gpus=", "docker wants to know which GPUs", "write `--gpus all`");
+  const bool has_control = std::ranges::any_of(
+      value, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+  if (value.empty() || has_control) {
+    refuse_word("--gpus=" + value, "docker wants to know which GPUs", "write `--gpus all`");
   }
   if (is_malformed(value)) {
     draft.warn(

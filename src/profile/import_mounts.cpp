@@ -13,6 +13,16 @@
 namespace sparkrun::profile {
 namespace {
 
+// Could be a path that lacks its `./`.
+bool is_bare_path(std::string_view source) {
+  return std::ranges::all_of(source, [](char c) {
+    const bool is_letter =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    return is_letter || static_cast<unsigned char>(c) >= 0x80 ||
+           std::string_view{"_-./ @+,"}.find(c) != std::string_view::npos;
+  });
+}
+
 bool has_control(std::string_view text) {
   return std::ranges::any_of(
       text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
@@ -150,12 +160,16 @@ void import_volume(Draft& draft, const Word& word) {
     refuse_word(shown_as, "whether it is a folder or a volume depends on the variable",
                 "write `./` or `/` before it, or the value");
   }
-  if (!begins_path(source) && !source.starts_with('~') && source.find("${") == std::string::npos) {
+  if (!begins_path(source) && is_bare_path(source)) {
     draft.warn(
         fmt::format("`{}`: docker refuses a source that is neither absolute nor begins with "
                     "`./` nor names a volume; imported as `./{}`",
                     shown_as, shown(source)));
     source = "./" + source;
+  }
+  if (!begins_path(source)) {
+    return pass_with_warning(draft, word,
+                             "docker expands nothing in it, and refuses such a source");
   }
   const auto path = draft.path(shown_as, source);
   if (!path) {

@@ -194,6 +194,11 @@ class Importer {
   }
 
   void pass(const Word& word, const std::string& value) {
+    if (word.option->flag == "--name") {
+      // One of the few that a profile cannot pass through; an empty one is none for docker.
+      if (value.empty()) return;
+      refuse_word(shown_word(word), "it is not the name of a container", "write another name");
+    }
     draft_.note(fmt::format("`{}` is kept as a word of its own in extra_args", shown_word(word)));
     draft_.pass_through(word, value);
   }

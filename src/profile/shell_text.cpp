@@ -82,6 +82,9 @@ class ShellReader {
   }
 
   ShellRun take() {
+    if (trim(text_).empty()) {
+      refuse_word("", "the text is empty", "give a `docker run` line");
+    }
     if (runs_ == 0) {
       refuse_word(trim(text_).substr(0, trim(text_).find('\n')), "the text runs no container",
                   "give a `docker run` line");

@@ -38,11 +38,28 @@ Error refusal(const Words& options, const Words& command = {}) {
 }
 
 TEST(Importer, WritesAProfileInTheOrderOfTheShippedOnes) {
-  const Imported imported =
-      import({"-it", "--rm", "--gpus=all", "--ipc", "host", "--ulimit", "memlock=-1", "--ulimit",
-              "nofile=1:2", "-e", "A=x y", "-e", "HF_TOKEN=<HF_TOKEN>", "-v", "/work/project/m:/m:ro",
-              "-v", "/home/me/.cache:/c", "-v", "named:/n", "-p", "8000:8000"},
-             {"vllm", "serve", "m"});
+  const Imported imported = import({"-it",
+                                    "--rm",
+                                    "--gpus=all",
+                                    "--ipc",
+                                    "host",
+                                    "--ulimit",
+                                    "memlock=-1",
+                                    "--ulimit",
+                                    "nofile=1:2",
+                                    "-e",
+                                    "A=x y",
+                                    "-e",
+                                    "HF_TOKEN=<HF_TOKEN>",
+                                    "-v",
+                                    "/work/project/m:/m:ro",
+                                    "-v",
+                                    "/home/me/.cache:/c",
+                                    "-v",
+                                    "named:/n",
+                                    "-p",
+                                    "8000:8000"},
+                                   {"vllm", "serve", "m"});
 
   EXPECT_EQ(imported.toml, R"(# Imported from a docker run line.
 version = 1
@@ -86,18 +103,37 @@ TEST(Importer, ReadsEverySpellingAlike) {
   struct {
     std::vector<Words> spellings;
   } const cases[] = {
-      {{{"-v", "/a:/b"}, {"-v=/a:/b"}, {"-v/a:/b"}, {"--volume", "/a:/b"}, {"--volume=/a:/b"},
-        {"-itv", "/a:/b"}, {"-itv/a:/b"}, {"--mount", "type=bind,src=/a,dst=/b"},
-        {"--mount=type=bind,source=/a,destination=/b"}, {"--mount", "type=bind,\"source=/a\",target=/b"},
-        {"-v", "/a/:/b:rw"}, {"-v", "/a/x/..:/b"}}},
-      {{{"-v", "/a:/b:ro"}, {"--mount", "type=bind,src=/a,dst=/b,readonly"},
+      {{{"-v", "/a:/b"},
+        {"-v=/a:/b"},
+        {"-v/a:/b"},
+        {"--volume", "/a:/b"},
+        {"--volume=/a:/b"},
+        {"-itv", "/a:/b"},
+        {"-itv/a:/b"},
+        {"--mount", "type=bind,src=/a,dst=/b"},
+        {"--mount=type=bind,source=/a,destination=/b"},
+        {"--mount", "type=bind,\"source=/a\",target=/b"},
+        {"-v", "/a/:/b:rw"},
+        {"-v", "/a/x/..:/b"}}},
+      {{{"-v", "/a:/b:ro"},
+        {"--mount", "type=bind,src=/a,dst=/b,readonly"},
         {"--mount", "type=bind,src=/a,dst=/b,ro=true"}}},
       {{{"--env=A="}, {"-e", "A="}, {"-eA="}, {"-e=A="}}},
       {{{"--gpus=all"}, {"--gpus", "all"}}},
       {{{"--gpus", "device=0"}, {"--gpus", "\"device=0\""}}},
       {{{"--net=host"}, {"--network", "host"}, {"--network=host"}}},
-      {{{}, {"-it"}, {"-ti"}, {"--interactive", "--tty"}, {"-i=true"}, {"--rm=false"},
-        {"--sig-proxy"}, {"--sig-proxy=true"}, {"--cidfile", "/x"}, {"-q"}, {"--"}}},
+      {{{},
+        {"-it"},
+        {"-ti"},
+        {"--interactive", "--tty"},
+        {"-i=true"},
+        {"--rm=false"},
+        {"--sig-proxy"},
+        {"--name="},
+        {"--sig-proxy=true"},
+        {"--cidfile", "/x"},
+        {"-q"},
+        {"--"}}},
       {{{"--rm"}, {"--rm=true"}, {"--rm=1"}, {"--rm=false", "--rm"}, {"-it", "--rm"}}},
       {{{"--platform=linux/arm64"}, {"--platform", "linux/arm64/v8"}, {"--platform=arm64"}}},
       {{{"-l", "x"}, {"--label", "x="}}},
@@ -152,11 +188,21 @@ TEST(Importer, WritesSourcesOfMountsSoThatOthersCanUseThem) {
   struct {
     std::string written, source;
   } const cases[] = {
-      {"/work/project", "."},       {"/work/project/a", "./a"},  {"/work/projects", "/work/projects"},
-      {"/home/me", "~"},            {"/home/me/a b", "~/a b"},   {"/home/you", "/home/you"},
-      {"./a", "./sub/a"},           {".", "./sub"},              {"..", "."},
-      {"../..", ".."},              {"../../x", "../x"},         {"/", "/"},
-      {"vol", "vol"},               {"a/b", "./sub/a/b"},        {"x", "./sub/x"},
+      {"/work/project", "."},
+      {"/work/project/a", "./a"},
+      {"/work/projects", "/work/projects"},
+      {"/home/me", "~"},
+      {"/home/me/a b", "~/a b"},
+      {"/home/you", "/home/you"},
+      {"./a", "./sub/a"},
+      {".", "./sub"},
+      {"..", "."},
+      {"../..", ".."},
+      {"../../x", "../x"},
+      {"/", "/"},
+      {"vol", "vol"},
+      {"a/b", "./sub/a/b"},
+      {"x", "./sub/x"},
       {"/a/../work/project/b", "./b"},
   };
   for (const auto& [written, source] : cases) {
@@ -177,6 +223,8 @@ TEST(Importer, LeavesToDockerWhatAProfileWouldReadDifferently) {
       {{"-v", "~/x:/x"}, "--volume=~/x:/x"},
       {{"-v", "/a/${X}:/x"}, "--volume=/a/${X}:/x"},
       {{"-v", "/a:b"}, "--volume=/a:b"},
+      {{"-v", "$HOME/x:/x"}, "--volume=$HOME/x:/x"},
+      {{"--ipc="}, "--ipc="},
       {{"-v", "/a:/b:ro:z"}, "--volume=/a:/b:ro:z"},
       {{"--mount", "type=tmpfs,target=/x"}, "--mount=type=tmpfs,target=/x"},
       {{"--mount", "type=volume,src=v,dst=/x,volume-nocopy"},
@@ -222,12 +270,18 @@ TEST(Importer, TellsSecretsFromWhatIsNone) {
     std::string variable;
     bool is_kept;
   } const cases[] = {
-      {"HF_TOKEN=<HF_TOKEN>", false},      {"HF_TOKEN=your-token-here", false},
-      {"API_KEY=short", false},            {"URL=http://me:pass@host/", false},
-      {"HF_TOKEN=", true},                 {"OPENAI_API_KEY=EMPTY", true},
-      {"API_KEY=/run/secrets/key", true},  {"USE_API_KEY=false", true},
-      {"MAX_TOKEN=4096", true},            {"TOKENIZERS_PARALLELISM=false", true},
-      {"URL=http://host:3128", true},      {"URL=http://me:$PASS@host/", true},
+      {"HF_TOKEN=<HF_TOKEN>", false},
+      {"HF_TOKEN=your-token-here", false},
+      {"API_KEY=short", false},
+      {"URL=http://me:pass@host/", false},
+      {"HF_TOKEN=", true},
+      {"OPENAI_API_KEY=EMPTY", true},
+      {"API_KEY=/run/secrets/key", true},
+      {"USE_API_KEY=false", true},
+      {"MAX_TOKEN=4096", true},
+      {"TOKENIZERS_PARALLELISM=false", true},
+      {"URL=http://host:3128", true},
+      {"URL=http://me:$PASS@host/", true},
       {"HF_TOKEN_PATH=/home/x/t", true},
   };
   for (const auto& [variable, is_kept] : cases) {
@@ -251,10 +305,15 @@ TEST(Importer, RefusesAWordByItsName) {
     Words options;
     std::string word;
   } const cases[] = {
-      {{"--unknown"}, "--unknown"},    {{"-z"}, "-z"},
-      {{"--rm=perhaps"}, "--rm=perhaps"}, {{"--help"}, "--help"},
-      {{"-e", "=x"}, "-e =x"},         {{"--platform", "x/"}, "--platform=x/"},
+      {{"--unknown"}, "--unknown"},
+      {{"-z"}, "-z"},
+      {{"--rm=perhaps"}, "--rm=perhaps"},
+      {{"--help"}, "--help"},
+      {{"-e", "=x"}, "-e =x"},
+      {{"--platform", "x/"}, "--platform=x/"},
       {{"--gpus", ""}, "--gpus="},
+      {{"--gpus", "a\nb"}, "--gpus=a b"},
+      {{"--name", "a\nb"}, "--name=a b"},
   };
   for (const auto& [options, word] : cases) {
     const Error error = refusal(options);
@@ -277,12 +336,12 @@ TEST(Importer, RefusesWhatIsNoRunLine) {
 
 TEST(Importer, NeverShowsASecretThatItRefuses) {
   const std::string secret = "hf_abcdefghijklmnopqrstuvwx1";
-  for (const auto& [options, command] : std::vector<std::pair<Words, Words>>{
-           {{}, {"--api-key", secret}},
-           {{}, {"bash", "-c", "serve --api-key " + secret}},
-           {{"--label", "token=" + secret}, {}},
-           {{"-v", "/x/" + secret + ":/x"}, {}},
-           {{"--unknown-" + secret}, {}}}) {
+  for (const auto& [options, command] :
+       std::vector<std::pair<Words, Words>>{{{}, {"--api-key", secret}},
+                                            {{}, {"bash", "-c", "serve --api-key " + secret}},
+                                            {{"--label", "token=" + secret}, {}},
+                                            {{"-v", "/x/" + secret + ":/x"}, {}},
+                                            {{"--unknown-" + secret}, {}}}) {
     const Error error = refusal(options, command);
 
     EXPECT_EQ(error.id(), "import.inexpressible");

@@ -39,8 +39,9 @@ TEST(ShellText, ReadsWordsAsAShellDoes) {
       {"docker run a\\\nb", {"ab"}},
       {"docker run \"a\\\nb\" 'c\\\nd'", {"ab", "c\\\nd"}},
       {"docker run \"\\$a \\\\ \\\" \\n\"", {"$a \\ \" \\n"}},
-      {"docker run $'a\\tb\\x41\\u00e9\\101\\''", {"a\tbA\xc3\xa9"
-                                                   "A'"}},
+      {"docker run $'a\\tb\\x41\\u00e9\\101\\''",
+       {"a\tbA\xc3\xa9"
+        "A'"}},
       {"docker run a # b", {"a"}},
       {"docker run a#b '#c'", {"a#b", "#c"}},
       {"docker run a; docker ps", {"a"}},

@@ -94,9 +94,10 @@ TEST(ProfileWriter, KeepsEveryWordOfACommandExactly) {
 }
 
 TEST(ProfileWriter, KeepsScriptsReadable) {
-  EXPECT_NE(write_profile(with_command({"bash", "-c", "set -e\necho \"$X\"\n"}))
-                .find("command = [\n    \"bash\", \"-c\",\n    '''\nset -e\necho \"$X\"\n''',\n]\n"),
-            std::string::npos);
+  EXPECT_NE(
+      write_profile(with_command({"bash", "-c", "set -e\necho \"$X\"\n"}))
+          .find("command = [\n    \"bash\", \"-c\",\n    '''\nset -e\necho \"$X\"\n''',\n]\n"),
+      std::string::npos);
 }
 
 TEST(ProfileWriter, WritesOptionsWithTheirValuesOnALine) {
