@@ -8,16 +8,14 @@
 namespace sparkrun::profile {
 namespace {
 
-constexpr char open = '\xfe';
-constexpr char close = '\xff';
 constexpr std::string_view fallback_sign = ":-";
 
 // Behind the mark that belongs to the one at `at`; fallbacks may hold marks of their own.
 size_t end_of_mark(std::string_view text, size_t at) {
   size_t depth = 0;
   for (; at < text.size(); ++at) {
-    if (text[at] == open) ++depth;
-    if (text[at] == close && --depth == 0) return at + 1;
+    if (text[at] == mark_open) ++depth;
+    if (text[at] == mark_close && --depth == 0) return at + 1;
   }
   return text.size();
 }
@@ -38,20 +36,20 @@ Expansion read_mark(std::string_view mark) {
 std::string mark(const Expansion& expansion) {
   std::string body = expansion.name;
   if (expansion.fallback) body.append(fallback_sign).append(*expansion.fallback);
-  return open + body + close;
+  return mark_open + body + mark_close;
 }
 
-bool has_expansion(std::string_view text) { return text.find(open) != std::string_view::npos; }
+bool has_expansion(std::string_view text) { return text.find(mark_open) != std::string_view::npos; }
 
 std::optional<Expansion> whole_expansion(std::string_view text) {
-  const bool is_whole = text.starts_with(open) && end_of_mark(text, 0) == text.size();
+  const bool is_whole = text.starts_with(mark_open) && end_of_mark(text, 0) == text.size();
   return is_whole ? std::optional{read_mark(text)} : std::nullopt;
 }
 
 std::string replace_expansions(std::string_view text, const Replacement& replace) {
   std::string result;
   while (true) {
-    const size_t at = text.find(open);
+    const size_t at = text.find(mark_open);
     result += text.substr(0, at);
     if (at == std::string_view::npos) return result;
     const size_t end = end_of_mark(text, at);

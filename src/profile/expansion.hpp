@@ -16,6 +16,9 @@ struct Expansion {
   std::optional<std::string> fallback = {};  // of `${NAME:-fallback}`
 };
 
+constexpr char mark_open = '\xfe';
+constexpr char mark_close = '\xff';
+
 // An expansion inside a word, between two bytes that no UTF-8 text holds, so that a word stays one
 // string on its way through everything that takes a line apart.
 std::string mark(const Expansion& expansion);

@@ -93,7 +93,7 @@ std::string Draft::plain(std::string_view word, std::string_view text) {
           word, fmt::format("only your shell knows `{}`", shown(mark(expansion))),
           fmt::format("put `{}=...` before the command, or write the value", expansion.name));
     }
-    const std::string value = value_of(expansion.name, facts);
+    std::string value = value_of(expansion.name, facts);
     note(fmt::format("`{}` became {}, which is this host's", shown(word), value));
     return value;
   });

@@ -82,8 +82,8 @@ bool take_expansion(Draft& draft, const std::string& name, const Expansion& expa
 size_t find_equals(std::string_view text) {
   size_t depth = 0;
   for (size_t at = 0; at < text.size(); ++at) {
-    depth += text[at] == '\xfe' ? 1 : 0;
-    depth -= text[at] == '\xff' ? 1 : 0;
+    depth += text[at] == mark_open ? 1 : 0;
+    depth -= text[at] == mark_close ? 1 : 0;
     if (depth == 0 && text[at] == '=') return at;
   }
   return std::string_view::npos;

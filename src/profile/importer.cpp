@@ -84,7 +84,8 @@ class Importer {
     }
     for (const auto& [name, value] : exported_) {
       if (!name.starts_with("DOCKER_") && name != "CONTAINER_HOST") continue;
-      refuse_word(name + "=" + value, "a profile does not say which engine it runs on",
+      refuse_word(fmt::format("{}={}", name, value),
+                  "a profile does not say which engine it runs on",
                   "take it away, and set it where you run sparkrun");
     }
     if (line.engine == "podman") draft_.profile.engine = "podman";

@@ -16,6 +16,9 @@
 namespace sparkrun::profile {
 namespace {
 
+// Of lines and commands in one message.
+constexpr size_t named_max = 12;
+
 // Shorter ones occur everywhere.
 constexpr size_t secret_length_min = 4;
 
@@ -231,10 +234,10 @@ class ShellReader {
         text_.rfind('\n', from) == std::string::npos ? 0 : text_.rfind('\n', from);
     const bool has_own_line = trim(text_.substr(line_at, from - line_at)).empty();
     const bool cuts = has_own_line || trim(comment).ends_with('\\');
-    if (!cuts || command_.words.empty()) return;
+    if (!cuts || !is_run_line(command_.words)) return;
     std::string_view rest = words_.rest();
     std::vector<std::string> lines;
-    for (bool goes_on = true; goes_on && rest.starts_with('\n');) {
+    for (bool goes_on = true; goes_on && rest.starts_with('\n') && lines.size() < named_max;) {
       rest.remove_prefix(1);
       const std::string_view line = trim(rest.substr(0, rest.find('\n')));
       if (line.empty()) break;
@@ -264,7 +267,8 @@ class ShellReader {
     if (command.words.front() == "cd" && change_directory(command)) return;
     if (command.words.front() == "set") return;
     if (is_export(command)) return;
-    if (!command.follows_cut) skipped_.push_back(skipped_name(command.words));
+    if (command.follows_cut || skipped_.size() > named_max) return;
+    skipped_.push_back(skipped_.size() == named_max ? "..." : skipped_name(command.words));
   }
 
   // Not the whole line, in which anything could be: `docker login ...`.

@@ -363,8 +363,8 @@ void ShellWords::put(std::string_view text) {
 void ShellWords::put_split(std::string_view value) {
   size_t depth = 0;
   for (const char c : value) {
-    depth += c == '\xfe' ? 1 : 0;
-    depth -= c == '\xff' ? 1 : 0;
+    depth += c == mark_open ? 1 : 0;
+    depth -= c == mark_close ? 1 : 0;
     if (depth == 0 && (c == ' ' || c == '\t' || c == '\n'))
       end_field();
     else

@@ -490,7 +490,8 @@ class ShellText(ImportTest):
 
     def test_deep_and_odd_texts_end(self):
         for text in ("${A:-" * 50000, "$(" * 50000, "docker run " + "[" * 200000 + "]", "'" * 99999,
-                     "docker run " + "${A:-" * 5000 + "}" * 5000, "\\ \n" * 100000, "`" * 9999, "~" * 100000):
+                     "docker run " + "${A:-" * 5000 + "}" * 5000, "\\ \n" * 100000, "`" * 9999, "~" * 100000,
+                     "a #\\\n" * 200000, "a\n" * 500000, "A=\n" * 300000, "<<a\n" * 100000, "a " * 500000):
             with self.subTest(text[:20]):
                 self.assertEqual(self.import_text(text, code=None).code, 4)
 
