@@ -173,6 +173,11 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
      "check the folder's permissions and the free space; nothing was half-written",
      "A file cannot be written. sparkrun writes a temporary file first and renames it, so the old "
      "content is still there."},
+    {"import.inexpressible", ExitCode::invalid, false, "{advice}",
+     "A word of the line has no place in a profile: what only your shell knows (`$(...)`, an "
+     "array, "
+     "a pipe), an option that nobody knows, a value that docker refuses as well, or a secret. The "
+     "message names the word. Nothing was written."},
     {"interrupted", ExitCode::interrupted, true, "",
      "A signal stopped the command. What it had started was stopped too."},
     {"ledger.broken", ExitCode::ledger, false,

@@ -139,7 +139,7 @@ std::string shell_quote(std::string_view word) {
     const size_t control = control_length(word.substr(at));
     if (control > 0) {
       // As bytes they would drive the terminal that the line is read on.
-      quoted += "'\"$(printf '";
+      quoted += R"('"$(printf ')";
       for (const char byte : word.substr(at, control))
         quoted += fmt::format("\\{:03o}", static_cast<unsigned char>(byte));
       quoted += "')\"'";

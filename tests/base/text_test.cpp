@@ -246,5 +246,14 @@ TEST(HumanBytes, UsesBinaryUnits) {
   for (const auto& [bytes, text] : rows) EXPECT_EQ(human_bytes(bytes), text);
 }
 
+TEST(Text, KnowsUtf8) {
+  for (const char* const text : {"", "a", "\xc3\xa9", "\xf0\x9f\x9a\x80", "\x01"}) {
+    EXPECT_TRUE(is_utf8(text)) << text;
+  }
+  for (const char* const text : {"\xff", "\xc3", "\xc0\x80", "\xed\xa0\x80", "a\x80"}) {
+    EXPECT_FALSE(is_utf8(text)) << printable(text);
+  }
+}
+
 }  // namespace
 }  // namespace sparkrun

@@ -155,6 +155,7 @@ class Paste(ProjectTest):
             text = re.sub(r'^(source = "[~./$].*")$', r"\1\ncreate = true", text.replace("\ncreate = true", ""),
                           flags=re.M)
             text = re.sub(r'^engine = "podman"\n', "", text, flags=re.M)
+            text = re.sub(r'^env_file = .*\n', "", text, flags=re.M)  # of another machine
             profile.write_text(text)
             plans.append(self.plan("run", name, "--dry-run", "--offline", environment=environment))
 

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+#include "base/json_value.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "plan/trust.hpp"
+#include "profile/import/expansion.hpp"
+#include "profile/import/importer.hpp"
+#include "profile/import/shell_text.hpp"
+#include "profile/store.hpp"
+#include "run/prepare.hpp"
+#include "run/written_plan.hpp"
+#include "sys/files.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+
+namespace sparkrun::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using profile::Imported;
+using profile::ImportNote;
+
+constexpr auto options = std::to_array<Option>({
+    {"NAME", "", Takes::value, "", "the profile to write", Values::any, {}, true},
+    {"--force", "", Takes::nothing, "", "replace a profile that is there"},
+    {"--dry-run", "", Takes::nothing, "", "print the profile and write nothing"},
+});
+
+[[noreturn]] void fail_usage(std::string_view id, const std::string& message) {
+  throw Error{id, message, {{"command", "profile import"}}};
+}
+
+profile::ImportFacts import_facts(const Context& context, const profile::Project& project) {
+  const sys::Environment& environment = context.system.environment;
+  return {.home = environment.home(),
+          // `-C DIR` acts as if started there.
+          .working_directory = context.directory ? project.root : environment.working_directory,
+          .project_root = project.root,
+          .uid = environment.uid,
+          .gid = environment.gid};
+}
+
+Imported import(const Arguments& arguments, Context& context, const profile::ImportFacts& facts) {
+  const std::vector<std::string>& words = arguments.command();
+  if (words.empty()) {
+    fail_usage("usage.missing_argument",
+               "`sparkrun profile import` needs a line: `-- docker run ...`, or `-` for standard "
+               "input");
+  }
+  if (words.front() != "-") return profile::import_words(words, facts);
+  if (words.size() > 1) {
+    fail_usage("usage.bad_value",
+               fmt::format("`{}` stands behind `-`: options go before it", printable(words[1])));
+  }
+  return profile::import_text(context.system.terminal.read_in(profile::shell_text_bytes_max),
+                              facts);
+}
+
+// A path that no expansion can be refused for: only what the profile asks for matters here.
+void set_variables(sys::Environment& environment, const profile::Profile& profile) {
+  const auto set_all = [&](std::string_view text) {
+    for (size_t at = text.find("${"); at != std::string_view::npos; at = text.find("${", at + 2)) {
+      const std::string name{text.substr(at + 2, text.find('}', at) - at - 2)};
+      std::string& value = environment.variables[name];
+      if (value.empty()) value = "/" + name;
+    }
+  };
+  for (const profile::Mount& mount : profile.mounts) set_all(mount.source);
+  for (const profile::OptionValue& option : profile.container) {
+    for (const std::string& value : option.values) set_all(value);
+  }
+}
+
+// What a run would say of it: what has no effect, and what it will ask to be allowed.
+void add_notes_of_plan(Imported& imported, const Context& context,
+                       const profile::Project& project) {
+  profile::Profile profile = imported.profile;
+  profile.origin = profile::Origin::project;
+  sys::System system = context.system;
+  set_variables(system.environment, profile);
+  const plan::RunPlan plan = run::written_plan(profile, project, system);
+  for (const auto& warnings : {plan.warnings, plan.lints}) {
+    for (const std::string& warning : warnings) imported.notes.push_back({true, warning});
+  }
+  std::map<std::string, std::vector<std::string>> asks;
+  const plan::PlanFacts facts =
+      run::plan_facts(system, project, sys::read_host_facts(system.environment));
+  for (const plan::TrustNeed& need : plan::trust_needs(plan, facts)) {
+    asks[need.name].push_back(fmt::format("{} `{}`", need.where, profile::shown(need.value)));
+  }
+  for (const auto& [name, values] : asks) {
+    imported.notes.push_back(
+        {true, fmt::format("a run will ask for `--allow {}`: {}", name, join(values, ", "))});
+  }
+}
+
+bool write(const fs::path& path, const std::string& toml, const Arguments& arguments) {
+  if (arguments.has("--dry-run")) return false;
+  std::error_code unknown;
+  if (!arguments.has("--force") && fs::exists(fs::symlink_status(path, unknown))) {
+    throw Error{"profile.exists", fmt::format("{} is there already", path.string())};
+  }
+  sys::make_directories(path.parent_path(), 0755);
+  sys::write_file_atomically(path, toml);
+  return true;
+}
+
+void print(const std::string& name, const fs::path& path, const Imported& imported, bool wrote,
+           Output& output) {
+  if (output.json) {
+    Json notes = Json::array();
+    for (const ImportNote& note : imported.notes) notes.push_back(note.text);
+    return output.result_json(Json{{"profile", name},
+                                   {"path", path.string()},
+                                   {"wrote", wrote},
+                                   {"toml", imported.toml},
+                                   {"notes", notes}});
+  }
+  for (const ImportNote& note : imported.notes) {
+    if (note.is_warning)
+      output.warning(note.text);
+    else
+      output.note(note.text);
+  }
+  output.result(wrote ? fmt::format("{}: wrote {}\n", name, path.string()) : imported.toml);
+}
+
+int run(const Arguments& arguments, Context& context) {
+  const std::string name = arguments.value_or("NAME", "");
+  if (!profile::is_profile_name(name)) {
+    fail_usage("usage.bad_value",
+               fmt::format("`{}` is not a profile name: a-z, 0-9, `-` and `_`, at most 63",
+                           printable(name)));
+  }
+  const profile::Project project =
+      profile::find_project(context.system.environment, context.directory);
+  Imported imported = import(arguments, context, import_facts(context, project));
+  add_notes_of_plan(imported, context, project);
+  const fs::path path = project.root / "profiles" / (name + ".toml");
+  const bool wrote = write(path, imported.toml, arguments);
+  print(name, path, imported, wrote, context.output);
+  return 0;
+}
+
+}  // namespace
+
+extern const Command profile_import_command{
+    .name = "profile import",
+    .summary = "make a profile of a docker run line",
+    .options = options,
+    .run = run,
+    .description =
+        "`profile import NAME -- docker run ...` takes the words as they are; `profile import NAME "
+        "-`\n"
+        "reads shell text from standard input, with its quotes, variables and comments. Secrets\n"
+        "become `env_from_host`; a word that a profile cannot express is refused by name.",
+    .takes_command = true};
+
+}  // namespace sparkrun::cli
