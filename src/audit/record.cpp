@@ -141,6 +141,14 @@ Json run_end(const std::string& run, const RunEnd& end) {
           {"oom", end.is_oom_killed}, {"duration_ms", end.duration.count()}};
 }
 
+Json run_restart(const std::string& run, long long count) {
+  return {{"event", "run.restart"}, {"run", run}, {"count", count}};
+}
+
+Json run_exec(const std::string& run, const std::vector<std::string>& argv) {
+  return {{"event", "run.exec"}, {"run", run}, {"argv", scrub(argv)}};
+}
+
 Json run_refused(const std::string& run, const RunContext& context, const Refusal& refusal) {
   Json record = {{"event", "run.refused"},
                  {"run", run},

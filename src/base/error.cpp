@@ -298,6 +298,10 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
     {"registry.unreachable", ExitCode::undetermined, true,
      "check the host name, the network and the proxy variables",
      "No connection to the registry could be made."},
+    {"run.none", ExitCode::no, false,
+     "`sparkrun ps` lists the runs that are going on; `sparkrun audit ls` all of them",
+     "No run that is going on (or, for `logs` and `wait`, that was left in the background) is the "
+     "one that was asked for."},
     {"trust.not_allowed", ExitCode::invalid, false,
      "if you trust this project, run again with {allow}, or list the names under `allow` in your "
      "own "
@@ -314,6 +318,9 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
      "The command does not exist."},
     {"usage.unknown_option", ExitCode::usage, false, "see `sparkrun {command} --help`",
      "The option does not exist for this command."},
+    {"usage.which_run", ExitCode::usage, false,
+     "name one: by its id or the start of it, ^1 for the newest, its profile or its container",
+     "Several runs could be meant."},
 });
 
 static_assert(std::ranges::is_sorted(kinds, {}, &ErrorKind::id));

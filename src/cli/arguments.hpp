@@ -17,7 +17,7 @@ struct Command;
 enum class Takes { nothing, value, values };
 
 // What completion offers for a value.
-enum class Values { any, file, folder, profile, run, check, explanation, command_words };
+enum class Values { any, file, folder, profile, run, going, check, explanation, command_words };
 
 // One row of a command's option table: an option (`--name`) or a positional (`NAME`).
 struct Option {

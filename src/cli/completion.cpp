@@ -6,6 +6,7 @@
 #include "preflight/check.hpp"
 #include "profile/store.hpp"
 #include "run/recorder.hpp"
+#include "run/run_folder.hpp"
 
 #include <algorithm>
 
@@ -31,6 +32,17 @@ Words run_ids(const Context& context) {
   return ids;
 }
 
+// What a folder of a run says is enough here: no engine is asked while somebody types.
+Words going_names(const Context& context) {
+  Words names;
+  for (const run::RunFolder& folder : run::run_folders(context.system.environment)) {
+    names.push_back(folder.note().run);
+    names.push_back(folder.note().profile);
+    names.push_back(folder.note().container);
+  }
+  return names;
+}
+
 Words values(Values kind, const Context& context) {
   Words words;
   switch (kind) {
@@ -38,6 +50,8 @@ Words values(Values kind, const Context& context) {
       return profile_names(context);
     case Values::run:
       return run_ids(context);
+    case Values::going:
+      return going_names(context);
     case Values::check:
       for (const preflight::Check* check : preflight::checks()) words.emplace_back(check->id);
       return words;

@@ -21,6 +21,28 @@ constexpr milliseconds answer_timeout{60'000};
 // A pull moves 10 GB over whatever line there is; Ctrl-C is the limit that people have.
 constexpr milliseconds pull_timeout{24 * 3600 * 1000};
 
+// Some jobs run for months.
+constexpr milliseconds wait_timeout{std::chrono::hours{24 * 24}};
+
+ContainerState container_state(const Json& json) {
+  const Json& state = member(json, "State");
+  ContainerState container{.id = string_or(json, "Id"),
+                           .image = image_id(string_or(json, "Image")),
+                           .is_running = boolean_or(state, "Running", false),
+                           .exit = static_cast<int>(integer_or(state, "ExitCode", 0)),
+                           .is_oom_killed = boolean_or(state, "OOMKilled", false),
+                           .name = string_or(json, "Name"),
+                           .status = string_or(state, "Status"),
+                           .started = string_or(state, "StartedAt"),
+                           .pid = integer_or(state, "Pid", 0),
+                           .restarts = integer_or(json, "RestartCount", 0)};
+  if (container.name.starts_with('/')) container.name.erase(0, 1);  // docker's inner form
+  for (const auto& [name, value] : member(member(json, "Config"), "Labels").items()) {
+    if (value.is_string()) container.labels[name] = value.get<std::string>();
+  }
+  return container;
+}
+
 // docker: `No such image`; podman: `image not known`, `no such container`.
 bool says_absent(std::string_view words) {
   const std::string lower = to_lower(words);
@@ -79,12 +101,56 @@ std::optional<LocalImage> Client::find_image(const std::string& reference) {
 std::optional<ContainerState> Client::find_container(const std::string& name_or_id) {
   const auto json = describe_container(name_or_id);
   if (!json) return std::nullopt;
-  const Json& state = member(*json, "State");
-  return ContainerState{.id = string_or(*json, "Id"),
-                        .image = image_id(string_or(*json, "Image")),
-                        .is_running = boolean_or(state, "Running", false),
-                        .exit = static_cast<int>(integer_or(state, "ExitCode", 0)),
-                        .is_oom_killed = boolean_or(state, "OOMKilled", false)};
+  return container_state(*json);
+}
+
+std::vector<ContainerState> Client::list_containers(const std::string& label) {
+  const std::string ids = call_or_fail(
+      {"ps", "--all", "--quiet", "--no-trunc", "--filter", "label=" + label}, "list", "containers");
+  std::vector<ContainerState> containers;
+  for (const std::string_view line : split(ids, '\n')) {
+    if (trim(line).empty()) continue;
+    if (auto state = find_container(std::string{trim(line)})) {
+      containers.push_back(std::move(*state));  // else it has gone meanwhile
+    }
+  }
+  return containers;
+}
+
+std::string Client::start_detached(
+    const std::vector<std::string>& argv,
+    const std::vector<std::pair<std::string, std::string>>& variables) {
+  const sys::ProcessResult result =
+      system_.processes.run({.argv = argv, .environment = variables, .timeout = pull_timeout});
+  if (result.spawn_errno != 0) {
+    throw Error{"engine.missing", fmt::format("`{}` is not on PATH", argv.at(0))};
+  }
+  if (!result.is_success()) throw failure("start", "the container", result.err);
+  return std::string{trim(result.out)};
+}
+
+bool Client::wait(const std::string& name_or_id, std::optional<milliseconds> timeout) {
+  std::vector<std::string> argv = command_;
+  argv.insert(argv.end(), {"wait", name_or_id});
+  const sys::ProcessResult result =
+      system_.processes.run({.argv = argv, .timeout = timeout.value_or(wait_timeout)});
+  if (result.timed_out) return false;
+  if (!result.is_success() && !says_absent(result.err)) {
+    throw failure("wait for", name_or_id, result.err);
+  }
+  return true;
+}
+
+std::string Client::last_output(const std::string& name_or_id) {
+  constexpr std::string_view lines_max = "10000";
+  const sys::ProcessResult result =
+      call({"logs", "--tail", std::string{lines_max}, name_or_id}, OnSignal::stay);
+  return result.out + result.err;
+}
+
+std::string Client::full_description(const std::string& name_or_id) {
+  const auto json = describe_container(name_or_id);
+  return json ? to_json_text(*json) : "";
 }
 
 std::optional<Json> Client::describe_image(const std::string& reference) {

@@ -25,7 +25,14 @@ class Client : public Engine {
   std::unique_ptr<sys::ForegroundProcess> start(
       const std::vector<std::string>& argv,
       const std::vector<std::pair<std::string, std::string>>& variables) final;
+  std::string start_detached(
+      const std::vector<std::string>& argv,
+      const std::vector<std::pair<std::string, std::string>>& variables) final;
   std::optional<ContainerState> find_container(const std::string& name_or_id) final;
+  std::vector<ContainerState> list_containers(const std::string& label) final;
+  bool wait(const std::string& name_or_id, std::optional<std::chrono::milliseconds> timeout) final;
+  std::string last_output(const std::string& name_or_id) final;
+  std::string full_description(const std::string& name_or_id) final;
   void stop(const std::string& name_or_id, std::chrono::seconds grace) override;
   void remove(const std::string& name_or_id) override;
 

@@ -4,6 +4,7 @@
 #include "sys/system.hpp"
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,6 +53,12 @@ struct ContainerState {
   bool is_running = false;
   int exit = 0;
   bool is_oom_killed = false;
+  std::string name = {};
+  std::string status = {};   // created, running, restarting, exited, ..
+  std::string started = {};  // RFC 3339
+  long long pid = 0;         // on the host, of its first process; 0: not running
+  long long restarts = 0;    // by the engine
+  std::map<std::string, std::string> labels = {};
 };
 
 // An image in the engine's store, with all its names.
@@ -90,6 +97,11 @@ class Engine {
   virtual sys::ProcessResult run_captured(const std::vector<std::string>& argv,
                                           const std::string& input,
                                           std::chrono::milliseconds timeout) = 0;
+  // Starts a container with --detach; its id. `variables` as of start(). Throws what the engine
+  // refuses.
+  virtual std::string start_detached(
+      const std::vector<std::string>& argv,
+      const std::vector<std::pair<std::string, std::string>>& variables) = 0;
   // Starts the job in the foreground, with our streams. `variables` are added to the client's own
   // environment, where `-e NAME` finds their values.
   virtual std::unique_ptr<sys::ForegroundProcess> start(
@@ -97,6 +109,16 @@ class Engine {
       const std::vector<std::pair<std::string, std::string>>& variables) = 0;
 
   virtual std::optional<ContainerState> find_container(const std::string& name_or_id) = 0;
+  // Those that have a label, running or not.
+  virtual std::vector<ContainerState> list_containers(const std::string& label) = 0;
+  // Until the container does not run any more, or the time is up (false). No polling: the engine
+  // tells.
+  virtual bool wait(const std::string& name_or_id,
+                    std::optional<std::chrono::milliseconds> timeout) = 0;
+  // The last output of a container, both streams, bounded.
+  virtual std::string last_output(const std::string& name_or_id) = 0;
+  // All that the engine knows of a container, as JSON text; empty: nothing.
+  virtual std::string full_description(const std::string& name_or_id) = 0;
   // SIGTERM (or the image's stop signal), then SIGKILL after `grace`. Absent containers are fine.
   virtual void stop(const std::string& name_or_id, std::chrono::seconds grace) = 0;
   virtual void remove(const std::string& name_or_id) = 0;

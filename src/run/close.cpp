@@ -4,6 +4,8 @@
 #include "base/json_value.hpp"
 #include "base/text.hpp"
 #include "plan/argv.hpp"
+#include "run/extras.hpp"
+#include "run/run_folder.hpp"
 #include "sys/files.hpp"
 
 #include <fmt/format.h>
@@ -13,55 +15,18 @@ namespace {
 
 constexpr int engine_refused = 125;  // docker run, "Exit status"
 
-// A folder of our own for the --cidfile, gone with the run.
-class RunFolder {
+// The folder of a run in front is gone with the run.
+class FolderOfRun {
  public:
-  RunFolder(const sys::Environment& environment, const std::string& run)
-      : path_(environment.state_directory() / "runs" / run) {
-    sys::make_directories(path_, 0700);
-  }
-  RunFolder(const RunFolder&) = delete;
-  RunFolder& operator=(const RunFolder&) = delete;
-  ~RunFolder() {
-    sys::remove_file(cidfile());
-    sys::remove_file(path_);
-  }
-  [[nodiscard]] fs::path cidfile() const { return path_ / "cid"; }
+  explicit FolderOfRun(RunFolder folder) : folder_(std::move(folder)) {}
+  FolderOfRun(const FolderOfRun&) = delete;
+  FolderOfRun& operator=(const FolderOfRun&) = delete;
+  ~FolderOfRun() { folder_.remove(); }
+  [[nodiscard]] fs::path cidfile() const { return folder_.cidfile(); }
 
  private:
-  fs::path path_;
+  RunFolder folder_;
 };
-
-// What the job is told that it runs: the digest that the tag stood for, else the one that is run
-// by.
-std::string digest_of(const plan::PinnedImage& image) {
-  if (!image.index.empty()) return image.index;
-  return image.manifest.empty() ? image.run_as.substr(image.run_as.find('@') + 1) : image.manifest;
-}
-
-plan::LaunchExtras launch_extras(const Prepared& prepared, const fs::path& cidfile) {
-  const plan::RunPlan& plan = prepared.plan;
-  const std::string digest = digest_of(plan.image);
-  const std::string name = plan.profile.name.empty() ? "image" : plan.profile.name;
-  plan::LaunchExtras extras{.cidfile = cidfile.string()};
-  // The end of a ULID is random: two runs in one second have different names.
-  extras.name = plan.name().empty()
-                    ? fmt::format("sparkrun-{}-{}", name,
-                                  to_lower(prepared.id.substr(prepared.id.size() - 6)))
-                    : plan.name();
-  extras.labels = {{"dev.sparkrun.run", prepared.id},
-                   {"dev.sparkrun.profile", plan.profile.name},
-                   {"dev.sparkrun.digest", digest}};
-  extras.env = {{"SPARKRUN_RUN_ID", prepared.id}, {"SPARKRUN_IMAGE_DIGEST", digest}};
-  return extras;
-}
-
-// As the calling user: docker would create a missing source as root.
-void create_mount_sources(const plan::RunPlan& plan) {
-  for (const plan::ResolvedMount& mount : plan.mounts) {
-    if (mount.must_create) sys::make_directories(mount.source, 0755);
-  }
-}
 
 }  // namespace
 
@@ -69,9 +34,10 @@ Closing launch_recorded(const Prepared& prepared, const EnsuredImage& ensured,
                         const preflight::Report* report, engine::Engine& engine, Recorder& recorder,
                         sys::System& system) {
   create_mount_sources(prepared.plan);
-  const RunFolder folder{system.environment, prepared.id};
-  plan::LaunchExtras extras = launch_extras(prepared, folder.cidfile());
+  plan::LaunchExtras extras = launch_extras(prepared);
   extras.client_environment = read_file_variables(prepared.plan);
+  const FolderOfRun folder{RunFolder::make(system.environment, note_of(prepared, extras.name))};
+  extras.cidfile = folder.cidfile().string();
   const std::vector<std::string> argv = plan::run_argv(prepared.plan, &extras);
   recorder.append(audit::run_start(prepared.id, record_context(prepared, argv, report, system)));
 
@@ -85,9 +51,11 @@ Closing launch_recorded(const Prepared& prepared, const EnsuredImage& ensured,
          .matches = state && state->image == ensured.image.id ? ensured.matched_by : ""}));
   };
   Closing closing{.run = prepared.id,
-                  .ended = launch(prepared.plan, extras, engine, system, on_bound)};
+                  .ended = launch(prepared.plan, extras, prepared.limit, engine, system, on_bound)};
   const Ended& ended = closing.ended;
-  closing.origin = ended.exit == engine_refused ? "engine" : "container";
+  closing.origin = ended.has_timed_out            ? "sparkrun"
+                   : ended.exit == engine_refused ? "engine"
+                                                  : "container";
   recorder.append_or_warn(audit::run_end(
       prepared.id, {.exit = ended.exit,
                     .signal = ended.exit > 128 && ended.exit < 128 + 65 ? ended.exit - 128 : 0,

@@ -18,6 +18,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds cidfile_interval{10};
 constexpr milliseconds first_grace{10'000};
 constexpr milliseconds second_grace{2'000};
+constexpr int timed_out_exit = 124;
 
 // As `$(cat FILE)`: without the newline that editors put at the end.
 std::string read_value(const std::string& name, const std::string& path) {
@@ -34,9 +35,11 @@ std::string read_value(const std::string& name, const std::string& path) {
 // One job from start to end; see the contract in the header.
 class Job {
  public:
-  Job(const plan::LaunchExtras& extras, engine::Engine& engine, sys::System& system,
-      const OnBound& on_bound)
-      : extras_(extras), engine_(engine), system_(system), on_bound_(on_bound) {}
+  Job(const plan::LaunchExtras& extras, std::optional<std::chrono::seconds> limit,
+      engine::Engine& engine, sys::System& system, const OnBound& on_bound)
+      : extras_(extras), engine_(engine), system_(system), on_bound_(on_bound) {
+    if (limit) limit_ = system_.clock.monotonic() + *limit;
+  }
 
   Ended run(const std::vector<std::string>& argv) {
     const milliseconds start = system_.clock.monotonic();
@@ -47,6 +50,7 @@ class Job {
     // here.
     if (signals_ > 0) stop_container(grace());
     ask_for_end();
+    if (ended_.has_timed_out) ended_.exit = timed_out_exit;
     ended_.duration = system_.clock.monotonic() - start;
     return ended_;
   }
@@ -62,13 +66,21 @@ class Job {
     } else if (deadline_ && system_.clock.monotonic() >= *deadline_) {
       stop_container(milliseconds{0});  // the time to end by itself is over
       deadline_.reset();
+    } else if (limit_ && system_.clock.monotonic() >= *limit_) {
+      limit_.reset();
+      ended_.has_timed_out = true;
+      on_signal({.number = SIGTERM});
     }
   }
 
   // How long to sleep: until the deadline, and in short steps while the container's id is awaited.
   [[nodiscard]] std::optional<milliseconds> patience() const {
     std::optional<milliseconds> left;
-    if (deadline_) left = std::max(milliseconds{0}, *deadline_ - system_.clock.monotonic());
+    for (const auto& end : {deadline_, limit_}) {
+      if (!end) continue;
+      const milliseconds until = std::max(milliseconds{0}, *end - system_.clock.monotonic());
+      left = left ? std::min(*left, until) : until;
+    }
     if (!ended_.container.empty()) return left;
     return left ? std::min(*left, cidfile_interval) : cidfile_interval;
   }
@@ -133,7 +145,8 @@ class Job {
   const OnBound& on_bound_;
   std::unique_ptr<sys::ForegroundProcess> client_;
   Ended ended_;
-  std::optional<milliseconds> deadline_;
+  std::optional<milliseconds> deadline_;  // for a job that was asked to end
+  std::optional<milliseconds> limit_;     // for one that was not
   int signals_ = 0;
   bool has_ended_ = false;
 };
@@ -148,9 +161,10 @@ std::vector<std::pair<std::string, std::string>> read_file_variables(const plan:
   return values;
 }
 
-Ended launch(const plan::RunPlan& plan, const plan::LaunchExtras& extras, engine::Engine& engine,
-             sys::System& system, const OnBound& on_bound) {
-  return Job{extras, engine, system, on_bound}.run(plan::run_argv(plan, &extras));
+Ended launch(const plan::RunPlan& plan, const plan::LaunchExtras& extras,
+             std::optional<std::chrono::seconds> limit, engine::Engine& engine, sys::System& system,
+             const OnBound& on_bound) {
+  return Job{extras, limit, engine, system, on_bound}.run(plan::run_argv(plan, &extras));
 }
 
 }  // namespace sparkrun::run

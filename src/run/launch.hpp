@@ -17,6 +17,7 @@ struct Ended {
   int exit = 0;                // the container's own status, as docker's client passes it on
   std::string container;       // id; empty: it was never created
   std::string signal;          // that we were sent and passed on; empty: none
+  bool has_timed_out = false;  // --timeout stopped it; `exit` is then 124, as of timeout(1)
   std::optional<bool> is_oom;  // nothing: not known (the container was removed with --rm)
   std::chrono::milliseconds duration{0};
   std::vector<std::string> warnings;
@@ -34,8 +35,11 @@ using OnBound =
 // SIGHUP give the job 10 s, a second signal 2 s, a third none: then the engine stops the container,
 // so that nothing is left running. A single SIGINT sets no limit: a training job may need minutes
 // to save.
-Ended launch(const plan::RunPlan& plan, const plan::LaunchExtras& extras, engine::Engine& engine,
-             sys::System& system, const OnBound& on_bound);
+//
+// After `limit` the job gets what a SIGTERM would give it.
+Ended launch(const plan::RunPlan& plan, const plan::LaunchExtras& extras,
+             std::optional<std::chrono::seconds> limit, engine::Engine& engine, sys::System& system,
+             const OnBound& on_bound);
 
 // The values of the plan's [env_from_file], by name, each without the newlines at its end. Throws
 // `env.missing` where one cannot be had, `file.unreadable`.

@@ -48,15 +48,6 @@ plan::EngineTraits engine_traits(const engine::EngineFacts* facts, const engine:
   return traits;
 }
 
-// Runs in the background need somebody who stays to record their end.
-void stay_in_front(plan::RunPlan& plan) {
-  if (plan.find("detach") == nullptr) return;
-  std::erase_if(plan.container,
-                [](const profile::OptionValue& value) { return value.option->key == "detach"; });
-  plan.warnings.emplace_back(
-      "detach: sparkrun cannot leave a run in the background yet; this one stays in front");
-}
-
 // --platform, else the engine's own where the profile lists it, else the profile's first.
 std::string choose_platform(const Request& request, const profile::Profile& profile,
                             const std::optional<engine::EngineFacts>& engine) {
@@ -145,7 +136,8 @@ Prepared prepare(const Request& request, const profile::Project& project, sys::S
                  const config::Settings& settings, engine::Engine& engine) {
   const profile::Profile& profile = request.profile;
   Prepared prepared{.id = make_ulid(system.clock.now(), system.clock.randomness()),
-                    .project = project};
+                    .project = project,
+                    .limit = request.limit};
   try {
     prepared.engine = engine.facts();
   } catch (const Error& error) {
@@ -176,7 +168,6 @@ Prepared prepare(const Request& request, const profile::Project& project, sys::S
       plan::make_plan(profile, pin.image,
                       plan::choose_gpu_access(plan::requested_gpu(profile, request.options), facts),
                       request.options, surroundings);
-  stay_in_front(prepared.plan);
   try {
     check_trust(prepared.plan, surroundings, request, settings);
   } catch (const Error& error) {

@@ -10,6 +10,7 @@
 #include "sys/host_facts.hpp"
 #include "sys/system.hpp"
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,12 +23,14 @@ namespace fs = std::filesystem;
 struct Request {
   profile::Profile profile;
   plan::RunOptions options;
-  std::string platform;            // --platform; empty: chosen
-  std::optional<bool> locked;      // --locked, --no-locked
-  bool latest = false;             // resolve the tag anew
-  std::vector<std::string> allow;  // trust names
-  bool is_dry_run = false;         // nothing is created or remembered; missing trust is a warning
-  oci::Talk talk;                  // told when a registry makes us wait
+  std::string platform;                       // --platform; empty: chosen
+  std::optional<bool> locked;                 // --locked, --no-locked
+  bool latest = false;                        // resolve the tag anew
+  std::vector<std::string> allow;             // trust names
+  bool is_detached = false;                   // --detach; else as the profile says
+  std::optional<std::chrono::seconds> limit;  // --timeout
+  bool is_dry_run = false;  // nothing is created or remembered; missing trust is a warning
+  oci::Talk talk;           // told when a registry makes us wait
 };
 
 // The result of the first phase: everything that is known before the engine's store is touched.
@@ -39,6 +42,7 @@ struct Prepared {
   std::optional<engine::EngineFacts> engine;  // none: not reachable, `engine_note` says why
   std::string engine_note;
   sys::HostFacts host;
+  std::optional<std::chrono::seconds> limit;  // after which the job is stopped
   std::vector<std::string> notes;  // for people: where the pin came from, what to do next
 };
 

@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 
 #include <sys/random.h>
+#include <thread>
 
 namespace sparkrun::sys {
 
@@ -25,5 +26,7 @@ std::array<uint8_t, 10> SystemClock::randomness() {
   }
   return bytes;
 }
+
+void SystemClock::sleep(milliseconds duration) { std::this_thread::sleep_for(duration); }
 
 }  // namespace sparkrun::sys

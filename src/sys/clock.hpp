@@ -17,6 +17,7 @@ class Clock {
   // Never goes backwards; only differences mean anything.
   [[nodiscard]] virtual std::chrono::milliseconds monotonic() const = 0;
   [[nodiscard]] virtual std::array<uint8_t, 10> randomness() = 0;
+  virtual void sleep(std::chrono::milliseconds duration) = 0;
 };
 
 class SystemClock final : public Clock {
@@ -24,6 +25,7 @@ class SystemClock final : public Clock {
   [[nodiscard]] TimePoint now() const override;
   [[nodiscard]] std::chrono::milliseconds monotonic() const override;
   [[nodiscard]] std::array<uint8_t, 10> randomness() override;
+  void sleep(std::chrono::milliseconds duration) override;
 };
 
 }  // namespace sparkrun::sys

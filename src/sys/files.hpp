@@ -93,6 +93,12 @@ class TemporaryFolder {
 // `file.unwritable`, also when somebody else has it.
 FileDescriptor lock_folder(const fs::path& folder);
 
+// The same; closed where somebody else has it or there is no such folder.
+FileDescriptor try_lock_folder(const fs::path& folder);
+
+// The same, as soon as nobody else has it.
+FileDescriptor wait_for_folder(const fs::path& folder);
+
 // Makes a symbolic link. Throws `file.unwritable`.
 void make_link(const fs::path& target, const fs::path& link);
 

@@ -143,6 +143,20 @@ FileDescriptor lock_folder(const fs::path& folder) {
               {{"path", folder.string()}}};
 }
 
+FileDescriptor try_lock_folder(const fs::path& folder) {
+  FileDescriptor fd{open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (fd.is_open() && flock(fd.get(), LOCK_EX | LOCK_NB) != 0) fd.close();
+  return fd;
+}
+
+FileDescriptor wait_for_folder(const fs::path& folder) {
+  FileDescriptor fd{open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (!fd.is_open() || flock(fd.get(), LOCK_EX) != 0) {
+    fail("file.unwritable", "lock", folder, errno);
+  }
+  return fd;
+}
+
 void make_link(const fs::path& target, const fs::path& link) {
   if (symlink(target.c_str(), link.c_str()) != 0) fail("file.unwritable", "create", link, errno);
 }

@@ -168,6 +168,26 @@ ProcessResult PosixProcesses::run(const ProcessSpec& spec) {
   return CapturedRun{spec, signals_}.run();
 }
 
+void PosixProcesses::start_detached(const std::vector<std::string>& argv, const std::string& log) {
+  const FileDescriptor out{
+      open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600)};
+  if (!out.is_open()) {
+    throw Error{"file.unwritable",
+                fmt::format("cannot write to {}: {}", log, std::strerror(errno))};
+  }
+  SpawnSettings settings;
+  settings.leave_session();
+  settings.connect_null(STDIN_FILENO);
+  settings.connect(out.get(), STDOUT_FILENO);
+  settings.connect(out.get(), STDERR_FILENO);
+  pid_t pid = -1;
+  const ProcessSpec spec{.argv = argv};
+  if (const int failure = settings.spawn(spec, pid); failure != 0) {
+    throw Error{"engine.missing",
+                fmt::format("cannot start `{}`: {}", argv.at(0), std::strerror(failure))};
+  }
+}
+
 std::unique_ptr<ForegroundProcess> PosixProcesses::start(const ProcessSpec& spec) {
   signals_.throw_if_any();  // what came before the child exists is not for the child
   pid_t pid = -1;

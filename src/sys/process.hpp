@@ -72,6 +72,9 @@ class Processes {
   // All at once, to the end of the last; a result for each that was tried to start. What a signal
   // does is as with run().
   virtual std::vector<ProcessResult> run_pipeline(const PipelineSpec& spec) = 0;
+  // A program that outlives us: in a session of its own, without a terminal, its output appended to
+  // `log` (made with mode 0600). Throws `file.unwritable`, `engine.missing`.
+  virtual void start_detached(const std::vector<std::string>& argv, const std::string& log) = 0;
   // Throws `engine.missing` when the program is not on PATH. No time limit, nothing captured.
   virtual std::unique_ptr<ForegroundProcess> start(const ProcessSpec& spec) = 0;
 };
@@ -81,6 +84,7 @@ class PosixProcesses final : public Processes {
   explicit PosixProcesses(Signals& signals) : signals_(signals) {}
   ProcessResult run(const ProcessSpec& spec) override;
   std::vector<ProcessResult> run_pipeline(const PipelineSpec& spec) override;
+  void start_detached(const std::vector<std::string>& argv, const std::string& log) override;
   std::unique_ptr<ForegroundProcess> start(const ProcessSpec& spec) override;
 
  private:

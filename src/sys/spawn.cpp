@@ -60,6 +60,11 @@ void SpawnSettings::connect_null(int theirs) {
   posix_spawn_file_actions_addopen(&actions_, theirs, "/dev/null", O_RDONLY, 0);
 }
 
+void SpawnSettings::leave_session() {
+  posix_spawnattr_setflags(&attributes_,
+                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
+}
+
 int SpawnSettings::spawn(const ProcessSpec& spec, pid_t& pid) const {
   std::vector<std::string> environment;
   for (char** entry = environ; *entry != nullptr; ++entry) {

@@ -32,9 +32,11 @@ class LaunchTest : public testing::Test {
   std::function<void()> pass(milliseconds time) {
     return [this, time] { world.clock.advance(time); };
   }
+  std::optional<std::chrono::seconds> limit;
+
   Ended launch() {
     const plan::LaunchExtras extras{.name = "job", .cidfile = (world.folder / "cid").string()};
-    return run::launch(plan, extras, engine, world.system,
+    return run::launch(plan, extras, limit, engine, world.system,
                        [this](const std::string& container, const auto& state) {
                          bound.push_back(container + (state ? " " + state->image : " gone"));
                        });

@@ -184,16 +184,6 @@ TEST_F(PrepareTest, AsksForTrustBeforeARealRunOnly) {
   EXPECT_NO_THROW(prepare({.profile = named("app")}));
 }
 
-TEST_F(PrepareTest, StaysInFront) {
-  write_profile("app", "[container]\ndetach = true\n");
-
-  const Prepared prepared = prepare({.profile = named("app")});
-
-  EXPECT_EQ(prepared.plan.find("detach"), nullptr);
-  EXPECT_EQ(prepared.plan.warnings.front(),
-            "detach: sparkrun cannot leave a run in the background yet; this one stays in front");
-}
-
 TEST_F(PrepareTest, NamesTheRegistryForPodman) {
   engine.known.name = "podman";
   engine.words = {"podman"};

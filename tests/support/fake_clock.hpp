@@ -21,6 +21,8 @@ class FakeClock final : public sys::Clock {
     return bytes;
   }
 
+  void sleep(std::chrono::milliseconds duration) override { advance(duration); }
+
   void advance(std::chrono::milliseconds step) {
     now_ += step;
     monotonic_ += step;

@@ -38,7 +38,10 @@ class FakeEngine final : public engine::Engine {
   std::function<void(const std::vector<std::string>& producer)> on_load;
   std::vector<std::vector<std::string>> loads;
 
-  std::vector<std::string> words = {"docker"};                       // command()
+  std::vector<std::string> words = {"docker"};  // command()
+  std::string detached_id = std::string(64, 'd');
+  std::function<bool(std::optional<std::chrono::milliseconds>)> on_wait;
+  std::string output;                                                // of last_output
   std::vector<engine::StoredImage> tagged;                           // of list_images
   std::vector<std::pair<std::string, std::string>> given_variables;  // of the last start
 
@@ -88,6 +91,35 @@ class FakeEngine final : public engine::Engine {
     given_variables = variables;
     if (script == nullptr) throw Error{"bug", "the test gave the engine no script"};
     return std::make_unique<FakeForegroundProcess>(*script);
+  }
+  std::string start_detached(
+      const std::vector<std::string>& argv,
+      const std::vector<std::pair<std::string, std::string>>& variables) override {
+    note("start_detached", "");
+    started.push_back(argv);
+    given_variables = variables;
+    return detached_id;
+  }
+  std::vector<engine::ContainerState> list_containers(const std::string& label) override {
+    note("list_containers", label);
+    std::vector<engine::ContainerState> all;
+    for (const auto& [name, state] : containers) {
+      if (state.labels.contains(label)) all.push_back(state);
+    }
+    return all;
+  }
+  bool wait(const std::string& name_or_id,
+            std::optional<std::chrono::milliseconds> timeout) override {
+    note("wait", name_or_id);
+    return on_wait ? on_wait(timeout) : true;
+  }
+  std::string last_output(const std::string& name_or_id) override {
+    note("last_output", name_or_id);
+    return output;
+  }
+  std::string full_description(const std::string& name_or_id) override {
+    note("full_description", name_or_id);
+    return "{}\n";
   }
   std::optional<engine::ContainerState> find_container(const std::string& name_or_id) override {
     note("find_container", name_or_id);

@@ -111,6 +111,10 @@ class FakeProcesses final : public sys::Processes {
     return results;
   }
 
+  void start_detached(const std::vector<std::string>& argv, const std::string& log) override {
+    detached.emplace_back(argv, log);
+  }
+
   std::unique_ptr<sys::ForegroundProcess> start(const sys::ProcessSpec& spec) override {
     started.push_back(spec);
     if (script == nullptr) throw Error{"engine.missing", "cannot start `" + spec.argv.at(0) + "`"};
@@ -120,7 +124,8 @@ class FakeProcesses final : public sys::Processes {
   std::vector<sys::ProcessSpec> ran;
   std::vector<sys::ProcessSpec> started;
   std::vector<sys::PipelineSpec> pipelines;
-  ForegroundScript* script = nullptr;  // of what is started
+  std::vector<std::pair<std::vector<std::string>, std::string>> detached;  // argv, log
+  ForegroundScript* script = nullptr;                                      // of what is started
 
  private:
   std::vector<std::pair<std::vector<std::string>, sys::ProcessResult>> rules_;

@@ -9,11 +9,13 @@
 #include "cli/registry.hpp"
 #include "plan/argv.hpp"
 #include "profile/values.hpp"
+#include "run/background.hpp"
 #include "run/check.hpp"
 #include "run/close.hpp"
 #include "run/launch.hpp"
 #include "run/prepare.hpp"
 #include "run/recorder.hpp"
+#include "run/running.hpp"
 #include "run/shown_lints.hpp"
 #include "sys/files.hpp"
 
@@ -52,6 +54,7 @@ constexpr auto options = std::to_array<Option>({
     {"--hf-cache", "", Takes::nothing, "", "mount your Hugging Face cache and set HF_HOME to it"},
     {"--gpus", "", Takes::value, "DEVICES", "which GPUs: all, device=0, 1; or none"},
     {"--arg", "", Takes::value, "WORD", "a word for the engine that no option here stands for"},
+    {"--timeout", "", Takes::value, "TIME", "stop the job after 90s, 30m, 2h (exit 124)"},
     {"--tty", "", Takes::value, "WHEN", "give the job a terminal", Values::any,
      "auto|always|never"},
     {"--status-file", "", Takes::value, "FILE", "write how the run ended to FILE, as JSON",
@@ -121,6 +124,23 @@ void resolve_env_files(plan::RunOptions& plan, const sys::Environment& environme
   }
 }
 
+// `90`, `90s`, `30m`, `2h`, `7d`.
+std::chrono::seconds parse_limit(const std::string& text) {
+  constexpr std::string_view units = "smhd";
+  constexpr std::array<long long, 4> seconds = {1, 60, 3600, 86400};
+  constexpr long long limit_max = 24 * 86400;
+  const size_t unit = text.empty() ? std::string_view::npos : units.find(text.back());
+  const bool has_unit = unit != std::string_view::npos;
+  const auto number =
+      parse_number(std::string_view{text}.substr(0, text.size() - (has_unit ? 1 : 0)));
+  const long long factor = has_unit ? seconds.at(unit) : 1;
+  if (number && *number > 0 && *number <= limit_max / factor) {
+    return std::chrono::seconds{*number * factor};
+  }
+  fail(fmt::format("`--timeout {}` is not a time such as 90s, 30m or 2h, up to 24d",
+                   printable(text)));
+}
+
 run::Request to_request(const Arguments& arguments, const sys::Environment& environment) {
   run::Request request;
   request.platform = arguments.value_or("--platform", "");
@@ -136,6 +156,7 @@ run::Request to_request(const Arguments& arguments, const sys::Environment& envi
   plan.extra_args = arguments.values("--arg");
   for (const std::string& mount : arguments.values("--mount"))
     plan.extra_args.push_back("--mount=" + mount);
+  if (const auto limit = arguments.value("--timeout")) request.limit = parse_limit(*limit);
   plan.mounts_working_directory = arguments.has("--here");
   plan.mounts_hf_cache = arguments.has("--hf-cache");
   choose_gpu(arguments, plan);
@@ -215,6 +236,7 @@ class RealRun {
       : request_(request), project_(project), context_(context), engine_(engine) {}
 
   run::Closing execute() {
+    name_orphans();
     run::Prepared prepared =
         run::prepare(request_, project_, context_.system, context_.settings, engine_);
     run::Recorder recorder{context_.settings, context_.system, prepared.host.id};
@@ -228,6 +250,16 @@ class RealRun {
   }
 
  private:
+  // Runs that were left without a sparkrun are said by the next one.
+  void name_orphans() {
+    try {
+      for (const std::string& line : run::orphans(context_.system, context_.settings))
+        context_.output.note(line);
+    } catch (const Error& error) {
+      if (error.exit_code() == ExitCode::interrupted) throw;
+    }
+  }
+
   // What already blocks now is said before 10 GB are pulled for nothing.
   void show_if_blocked(const preflight::Report& report, Output& output) {
     if (!report.is_blocked()) return;
@@ -251,8 +283,15 @@ class RealRun {
     } else {
       output.note(fmt::format("not checked ({})", context_.settings.origin("preflight")));
     }
-    const run::Closing closing = run::launch_recorded(
-        prepared, ensured, report_ ? &*report_ : nullptr, engine_, recorder, context_.system);
+    const preflight::Report* const report = report_ ? &*report_ : nullptr;
+    if (run::is_detached(prepared.plan)) {
+      run::launch_in_background(prepared, ensured, report, engine_, recorder, context_.system);
+      for (const std::string& warning : recorder.warnings()) output.warning(warning);
+      output.result(prepared.id + "\n");
+      return {.run = prepared.id, .ended = {}, .origin = "sparkrun"};
+    }
+    const run::Closing closing =
+        run::launch_recorded(prepared, ensured, report, engine_, recorder, context_.system);
     for (const std::string& warning : closing.ended.warnings) output.warning(warning);
     for (const std::string& warning : recorder.warnings()) output.warning(warning);
     output.detail(fmt::format("run {}, audit head {}", prepared.id, recorder.head()));

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#include "base/error.hpp"
+#include "cli/running.hpp"
+#include "sys/files.hpp"
+
+#include <array>
+
+namespace sparkrun::cli {
+namespace {
+
+constexpr auto options = std::to_array<Option>({
+    target_option,
+    {"--follow", "-f", Takes::nothing, "", "stay, and print what comes"},
+    {"--tail", "-n", Takes::value, "N", "only the last N lines"},
+});
+
+std::vector<std::string> engine_words(const Arguments& arguments, const run::GoingRun& run) {
+  std::vector<std::string> argv = run.engine->command();
+  argv.emplace_back("logs");
+  if (arguments.has("--follow")) argv.emplace_back("--follow");
+  if (const auto lines = arguments.value("--tail")) argv.insert(argv.end(), {"--tail", *lines});
+  argv.push_back(run.container.id);
+  return argv;
+}
+
+int run(const Arguments& arguments, Context& context) {
+  const std::string text = arguments.value_or("RUN", "");
+  const run::Running running = find_running(context);
+  if (const run::GoingRun* const going = run::find_going(running, text, true)) {
+    return run_in_front(*going->engine->start(engine_words(arguments, *going), {}));
+  }
+  // Its container is gone; what it printed was saved.
+  const auto kept = find_kept_run(text, context.system.environment);
+  const auto log = kept ? sys::read_file(kept->log()) : std::nullopt;
+  if (!log) return chosen_run(arguments, running).container.exit;  // throws what is wrong
+  context.output.result(*log);
+  return 0;
+}
+
+}  // namespace
+
+extern const Command logs_command{
+    .name = "logs",
+    .summary = "print what a run has printed",
+    .options = options,
+    .run = run,
+    .description = "Of a run in the background also after its end, when its container is gone."};
+
+}  // namespace sparkrun::cli

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#include "base/error.hpp"
+#include "base/json_value.hpp"
+#include "base/text.hpp"
+#include "cli/running.hpp"
+#include "run/background.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace sparkrun::cli {
+namespace {
+
+constexpr auto options = std::to_array<Option>({
+    target_option,
+    {"--all", "", Takes::nothing, "", "every run that is going on"},
+    {"--time", "-t", Takes::value, "SECONDS", "how long the job may take to end (10)"},
+});
+
+std::chrono::seconds grace_of(const Arguments& arguments) {
+  constexpr long long seconds_max = 86400;
+  const std::string typed = arguments.value_or("--time", "10");
+  const auto seconds = parse_number(typed);
+  if (seconds && *seconds <= seconds_max) return std::chrono::seconds{*seconds};
+  throw Error{"usage.bad_value",
+              fmt::format("--time is a number of seconds up to {}, not `{}`", seconds_max,
+                          printable(typed)),
+              {{"command", "stop"}}};
+}
+
+// A run that somebody stays with is recorded by whom that is; else here.
+void stop(const run::GoingRun& run, std::chrono::seconds grace, run::Recorder& recorder,
+          const sys::Environment& environment) {
+  const bool is_kept = run.has_sparkrun();
+  run.engine->stop(run.container.id, grace);
+  auto folder = run::RunFolder::find(environment, run.run);
+  if (is_kept || !folder) return;
+  run::close_from_engine(*folder, *run.engine, recorder);
+  if (!folder->note().is_detached) folder->remove();
+}
+
+int run(const Arguments& arguments, Context& context) {
+  const std::chrono::seconds grace = grace_of(arguments);
+  const run::Running running = find_running(context);
+  std::vector<const run::GoingRun*> chosen;
+  if (arguments.has("--all"))
+    chosen = running.now();
+  else
+    chosen = {&chosen_run(arguments, running)};
+  run::Recorder recorder = open_recorder(context);
+  Json json = Json::array();
+  for (const run::GoingRun* run : chosen) {
+    stop(*run, grace, recorder, context.system.environment);
+    json.push_back({{"run", run->run}, {"container", run->container.name}});
+    if (!context.output.json)
+      context.output.result(fmt::format("{}: stopped\n", run->run));
+  }
+  for (const std::string& warning : recorder.warnings()) context.output.warning(warning);
+  if (context.output.json) context.output.result_json(json);
+  return 0;
+}
+
+}  // namespace
+
+extern const Command stop_command{
+    .name = "stop",
+    .summary = "end a run: SIGTERM, and SIGKILL when that did not help",
+    .options = options,
+    .run = run};
+
+}  // namespace sparkrun::cli

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include "cli/running.hpp"
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "sys/host_facts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace sparkrun::cli {
+
+run::Running find_running(Context& context) {
+  run::Running running = run::find_running(context.system, context.settings);
+  for (const std::string& problem : running.problems) context.output.warning(problem);
+  return running;
+}
+
+const run::GoingRun& chosen_run(const Arguments& arguments, const run::Running& running,
+                                bool includes_ended) {
+  const std::string text = arguments.value_or("RUN", "");
+  const run::GoingRun* const found = run::find_going(running, text, includes_ended);
+  if (found != nullptr) return *found;
+  throw Error{"run.none", text.empty() ? "nothing is running"
+                                       : fmt::format("no run that is going on is `{}`",
+                                                     printable(text))};
+}
+
+std::optional<run::RunFolder> find_kept_run(const std::string& text,
+                                            const sys::Environment& environment) {
+  constexpr size_t prefix_length_min = 4;
+  std::vector<run::RunFolder> folders = run::run_folders(environment);
+  std::ranges::reverse(folders);
+  for (run::RunFolder& folder : folders) {
+    const run::RunNote& note = folder.note();
+    const bool is_id = text.size() >= prefix_length_min && note.run.starts_with(to_upper(text));
+    const bool is_meant = text.empty() || is_id || note.container == text || note.profile == text;
+    if (note.is_detached && is_meant) return std::move(folder);
+  }
+  return std::nullopt;
+}
+
+int run_in_front(sys::ForegroundProcess& process) {
+  while (true) {
+    const sys::ProcessEvent event = process.wait(std::nullopt);
+    if (event.kind == sys::ProcessEvent::Kind::exited) return event.exit;
+    const bool is_ours = event.kind == sys::ProcessEvent::Kind::signal && !event.signal.from_terminal;
+    if (is_ours) process.send(event.signal.number);
+  }
+}
+
+run::Recorder open_recorder(Context& context) {
+  return run::Recorder{context.settings, context.system,
+                       sys::read_host_facts(context.system.environment).id};
+}
+
+}  // namespace sparkrun::cli

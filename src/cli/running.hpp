@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "cli/command.hpp"
+#include "run/recorder.hpp"
+#include "run/running.hpp"
+
+namespace sparkrun::cli {
+
+// The row of the commands that take a run that is going on.
+constexpr Option target_option{
+    "RUN", "", Takes::value, "",
+    "a run's id or the start of it, ^1 for the newest, its profile or container; the only one when "
+    "left out",
+    Values::going};
+
+// What runs; engines that did not answer are said.
+run::Running find_running(Context& context);
+
+// The one that the argument RUN means. Throws `run.none`, `usage.which_run`.
+const run::GoingRun& chosen_run(const Arguments& arguments, const run::Running& running,
+                                bool includes_ended = false);
+
+// A folder that a run in the background left, by id, container or profile, the newest first;
+// nothing where none is meant.
+std::optional<run::RunFolder> find_kept_run(const std::string& text,
+                                            const sys::Environment& environment);
+
+// Waits for a program that has our streams; what reaches us is passed on. Its exit status.
+int run_in_front(sys::ForegroundProcess& process);
+
+run::Recorder open_recorder(Context& context);
+
+}  // namespace sparkrun::cli

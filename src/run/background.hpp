@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "preflight/verdict.hpp"
+#include "run/ensure_image.hpp"
+#include "run/prepare.hpp"
+#include "run/recorder.hpp"
+#include "run/run_folder.hpp"
+
+namespace sparkrun::run {
+
+// Whether a plan is to leave its job in the background.
+bool is_detached(const plan::RunPlan& plan);
+
+// The other way to launch: writes `run.start`, has the engine start the container, writes
+// `run.bound`, and leaves a waiter behind (`sparkrun __wait RUN`, a process of its own session) that
+// records the end. The container is started without --rm, even where the plan removes it: the
+// waiter removes it, once its output and its state are saved. Throws what keeps the job from being
+// started.
+void launch_in_background(const Prepared& prepared, const EnsuredImage& ensured,
+                          const preflight::Report* report, engine::Engine& engine,
+                          Recorder& recorder, sys::System& system);
+
+// The waiter: stays with a run until its container does not run any more, saves what is to be
+// removed with it, and writes `run.end` (and `run.restart` where the engine started it again).
+// Throws `interrupted`, and `engine.*` where the engine has not answered for an hour.
+void stay_with(RunFolder& folder, engine::Engine& engine, Recorder& recorder, sys::System& system);
+
+// Writes the end of a run that has none, from what the engine says of its container; removes the
+// container where the run was to be removed. False where the container is gone: nobody knows.
+bool close_from_engine(const RunFolder& folder, engine::Engine& engine, Recorder& recorder);
+
+}  // namespace sparkrun::run

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "run/prepare.hpp"
+#include "run/run_folder.hpp"
+
+namespace sparkrun::run {
+
+// By these labels a container is known to be a run of sparkrun, and which.
+constexpr std::string_view run_label = "dev.sparkrun.run";
+constexpr std::string_view profile_label = "dev.sparkrun.profile";
+constexpr std::string_view digest_label = "dev.sparkrun.digest";
+
+// What a launch adds to the plan: name, labels and variables; no cidfile yet, no values of files.
+plan::LaunchExtras launch_extras(const Prepared& prepared);
+
+// What others have to know of the run; `container` is its name.
+RunNote note_of(const Prepared& prepared, const std::string& container);
+
+// Makes the folders that mounts ask for, as the calling user: docker would create them as root.
+// Throws `file.unwritable`.
+void create_mount_sources(const plan::RunPlan& plan);
+
+}  // namespace sparkrun::run

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "sys/environment.hpp"
+#include "sys/files.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sparkrun::run {
+
+namespace fs = std::filesystem;
+
+// What has to be known of a run by whoever comes back to it: another sparkrun, or its waiter.
+struct RunNote {
+  std::string run;        // ULID
+  std::string profile;    // name
+  std::string container;  // name
+  std::string engine;     // docker, podman
+  std::vector<std::string> engine_command;
+  std::string boot;         // boot id of the host when it was started
+  bool is_detached = false;
+  bool removes = false;     // a detached run's waiter removes the container at its end
+  long long limit_s = 0;    // --timeout; 0: none
+};
+
+// `runs/RUN/` in the state folder: what is kept of a run while it goes on, and of a detached one
+// afterwards. The folder is locked by whoever stays with the run, so that a run without one shows.
+class RunFolder {
+ public:
+  // Makes it and holds it. Throws `file.unwritable`.
+  static RunFolder make(const sys::Environment& environment, RunNote note);
+  // Nothing where there is none, or its note cannot be read. `run` is a ULID.
+  static std::optional<RunFolder> find(const sys::Environment& environment, const std::string& run);
+
+  [[nodiscard]] const RunNote& note() const { return note_; }
+  [[nodiscard]] const fs::path& path() const { return path_; }
+  [[nodiscard]] fs::path cidfile() const { return path_ / "cid"; }
+  [[nodiscard]] fs::path log() const { return path_ / "log"; }  // of the job, once it has ended
+  [[nodiscard]] fs::path description() const { return path_ / "inspect.json"; }  // the same
+  [[nodiscard]] fs::path waiter_log() const { return path_ / "waiter.log"; }
+
+  // Whether somebody stays with the run.
+  [[nodiscard]] bool has_holder() const;
+  // Waits until whoever held it is gone. Throws `file.unwritable`.
+  void hold();
+  void release() { lock_.close(); }
+  void remove();
+
+ private:
+  RunFolder(fs::path path, RunNote note) : path_(std::move(path)), note_(std::move(note)) {}
+
+  fs::path path_;
+  RunNote note_;
+  sys::FileDescriptor lock_;
+};
+
+// All of this user, oldest first.
+std::vector<RunFolder> run_folders(const sys::Environment& environment);
+
+}  // namespace sparkrun::run

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+#include "run/running.hpp"
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+#include "run/extras.hpp"
+#include "run/prepare.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace sparkrun::run {
+namespace {
+
+constexpr size_t prefix_length_min = 4;
+
+std::string label(const engine::ContainerState& container, std::string_view name) {
+  const auto found = container.labels.find(std::string{name});
+  return found == container.labels.end() ? "" : found->second;
+}
+
+// The engine of now first, then those of the runs that are known of.
+std::vector<engine::Choice> engines_of(const sys::Environment& environment,
+                                       const config::Settings& settings) {
+  std::vector<engine::Choice> choices = {choose_engine(nullptr, settings)};
+  std::set<std::pair<std::string, std::vector<std::string>>> seen;
+  for (const RunFolder& folder : run_folders(environment)) {
+    const RunNote& note = folder.note();
+    if (seen.emplace(note.engine, note.engine_command).second) {
+      choices.push_back({.name = note.engine, .command = note.engine_command, .said_by = note.run});
+    }
+  }
+  return choices;
+}
+
+GoingRun to_run(engine::ContainerState container, engine::Engine& engine,
+                const sys::Environment& environment) {
+  GoingRun going{.run = label(container, run_label),
+                 .profile = label(container, profile_label),
+                 .digest = label(container, digest_label),
+                 .container = std::move(container),
+                 .engine = &engine,
+                 .folder = std::nullopt};
+  going.folder = RunFolder::find(environment, going.run);
+  return going;
+}
+
+bool is_meant(const GoingRun& run, const std::string& text) {
+  const bool is_id = text.size() >= prefix_length_min && run.run.starts_with(to_upper(text));
+  return is_id || run.container.name == text || run.profile == text;
+}
+
+[[noreturn]] void fail_which(const std::string& what, const std::vector<const GoingRun*>& runs) {
+  std::vector<std::string> lines;
+  for (const GoingRun* run : runs) {
+    lines.push_back(fmt::format("{} ({}, {})", run->run, run->profile, run->container.name));
+  }
+  throw Error{"usage.which_run", what, {}, lines};
+}
+
+}  // namespace
+
+std::optional<TimePoint> GoingRun::started() const { return parse_rfc3339(container.started); }
+
+std::vector<const GoingRun*> Running::now() const {
+  std::vector<const GoingRun*> found;
+  for (const GoingRun& run : runs) {
+    if (run.container.is_running) found.push_back(&run);
+  }
+  return found;
+}
+
+Running find_running(sys::System& system, const config::Settings& settings) {
+  Running running;
+  std::set<std::string> seen;
+  std::optional<Error> failure;
+  for (const engine::Choice& choice : engines_of(system.environment, settings)) {
+    try {
+      auto engine = engine::open(choice, system);
+      for (engine::ContainerState& container : engine->list_containers(std::string{run_label})) {
+        if (!seen.insert(container.id).second) continue;
+        running.runs.push_back(to_run(std::move(container), *engine, system.environment));
+      }
+      running.engines.push_back(std::move(engine));
+    } catch (const Error& error) {
+      if (error.exit_code() != ExitCode::engine) throw;
+      running.problems.emplace_back(error.what());
+      if (!failure) failure = error;
+    }
+  }
+  if (running.engines.empty() && failure) throw *failure;
+  std::ranges::sort(running.runs, std::ranges::greater{}, &GoingRun::run);
+  return running;
+}
+
+const GoingRun* find_going(const Running& running, const std::string& text, bool includes_ended) {
+  const std::vector<const GoingRun*> now = running.now();
+  if (text.empty()) {
+    if (now.size() == 1) return now.front();
+    if (now.empty()) return nullptr;
+    fail_which(fmt::format("which run? {} are going on", now.size()), now);
+  }
+  if (text.starts_with('^')) {
+    const auto age = parse_number(text.substr(1));
+    if (!age || *age < 1 || static_cast<size_t>(*age) > now.size()) return nullptr;
+    return now[static_cast<size_t>(*age) - 1];
+  }
+  std::vector<const GoingRun*> meant;
+  for (const GoingRun& run : running.runs) {
+    if (is_meant(run, text) && (run.container.is_running || includes_ended)) meant.push_back(&run);
+  }
+  // Of one profile the one that runs is meant, not what it left behind.
+  if (meant.size() > 1) {
+    std::vector<const GoingRun*> alive;
+    std::ranges::copy_if(meant, std::back_inserter(alive),
+                         [](const GoingRun* run) { return run->container.is_running; });
+    if (!alive.empty()) meant = std::move(alive);
+  }
+  if (meant.size() > 1) {
+    fail_which(fmt::format("`{}` is any of {} runs", printable(text), meant.size()), meant);
+  }
+  return meant.empty() ? nullptr : meant.front();
+}
+
+std::vector<std::string> orphans(sys::System& system, const config::Settings& settings) {
+  std::vector<RunFolder> left = run_folders(system.environment);
+  std::erase_if(left, [](const RunFolder& folder) { return folder.has_holder(); });
+  std::erase_if(left, [](const RunFolder& folder) {  // ended, and kept for `logs`
+    return folder.note().is_detached && sys::path_exists(folder.description());
+  });
+  if (left.empty()) return {};
+  const Running running = find_running(system, settings);
+  std::vector<std::string> lines;
+  for (RunFolder& folder : left) {
+    const std::string& run = folder.note().run;
+    const auto going = std::ranges::find(running.runs, run, &GoingRun::run);
+    if (going != running.runs.end()) {
+      lines.push_back(fmt::format("run {} ({}) has no sparkrun any more; `sparkrun stop {}`", run,
+                                  going->container.status, run));
+    } else if (running.problems.empty() && !folder.has_holder()) {
+      folder.remove();
+    }
+  }
+  return lines;
+}
+
+}  // namespace sparkrun::run

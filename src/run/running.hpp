@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/time.hpp"
+#include "config/settings.hpp"
+#include "engine/engine.hpp"
+#include "run/run_folder.hpp"
+#include "sys/system.hpp"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sparkrun::run {
+
+// A container of ours, as its engine sees it, with what the state folder knows of its run.
+struct GoingRun {
+  std::string run;
+  std::string profile;
+  std::string digest;
+  engine::ContainerState container;
+  engine::Engine* engine = nullptr;  // of Running
+  std::optional<RunFolder> folder;   // none: another user's, or it was removed
+
+  [[nodiscard]] bool has_sparkrun() const { return folder && folder->has_holder(); }
+  [[nodiscard]] std::optional<TimePoint> started() const;
+};
+
+// The runs whose containers are there, on the engines that this user's runs were started on and on
+// the one that would be used now.
+struct Running {
+  std::vector<std::unique_ptr<engine::Engine>> engines;
+  std::vector<GoingRun> runs;         // newest first
+  std::vector<std::string> problems;  // engines that did not answer, for people
+
+  // Those that run now.
+  [[nodiscard]] std::vector<const GoingRun*> now() const;
+};
+
+// Throws `engine.*` only where no engine at all answers.
+Running find_running(sys::System& system, const config::Settings& settings);
+
+// The one that `text` means: a run's id or the start of it (4 characters or more), ^1 for the newest
+// that runs, a profile or a container's name; empty: the only one that runs. With `includes_ended`
+// also one whose container is still there. Nothing where none is meant. Throws
+// `usage.which_run`, with a list, where several are.
+const GoingRun* find_going(const Running& running, const std::string& text, bool includes_ended);
+
+// Runs that have a container and no sparkrun any more, and say so to nobody: one line each. Folders
+// of runs that are gone altogether are removed.
+std::vector<std::string> orphans(sys::System& system, const config::Settings& settings);
+
+}  // namespace sparkrun::run
