@@ -109,7 +109,9 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
      "The profile asks for a way to reach the GPU that the engine does not know: `runtime` and "
      "`gpus` are docker's."},
     {"engine.missing", ExitCode::engine, false,
-     "install docker (DGX OS ships it) or podman, or put its client on PATH",
+     "install docker (DGX OS ships it) or podman, put its client on PATH, or correct `[engine] "
+     "command` "
+     "in your config",
      "The client program of the container engine is not on PATH."},
     {"engine.name_taken", ExitCode::engine, false,
      "choose another name (`--name`), or remove the old container: `docker rm NAME`",
@@ -135,7 +137,8 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
      "stop what uses the port (`ss -ltnp` names it), or publish another one",
      "A port that the profile publishes is in use on the host."},
     {"engine.rlimit", ExitCode::engine, false,
-     "write `memlock = \"max\"` under [container.ulimits], or run the engine as root",
+     "write a lower limit under [container.ulimits]; for podman and rootless engines memlock = "
+     "\"max\" takes what they may have",
      "The engine may not raise a limit above its own: rootless engines, and engines in a "
      "container, cannot give memlock = -1."},
     {"engine.runtime_missing", ExitCode::engine, false,
@@ -212,8 +215,10 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
      "The lock was made for another image or lacks a platform of the profile. It is refused rather "
      "than used for something that it was not made for."},
     {"mount.missing", ExitCode::invalid, false,
-     "create it, correct `source`, or write `create = true` in the [[mount]] to have it created",
-     "A mount's source does not exist. Docker would create it as root; sparkrun asks instead."},
+     "create it or correct the path; `create = true` in a [[mount]] has its source created",
+     "A mount's source, an env file or a file that holds a value does not exist. Docker would "
+     "create a "
+     "missing source as root; sparkrun asks instead."},
     {"platform.malformed", ExitCode::usage, false,
      "write OS/ARCHITECTURE[/VARIANT], such as linux/arm64",
      "A platform is an operating system, an architecture and perhaps a variant (OCI image-spec, "

@@ -148,6 +148,7 @@ int execute(const Line& line, sys::System& system, Output& output) {
                   {{"command", std::string{line.command->name}}}};
     }
   }
+  if (directory) system.environment.working_directory = *directory;
   Context context{system, settings, output, directory};
   return line.command->run(arguments, context);
 }

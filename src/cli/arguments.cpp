@@ -105,7 +105,8 @@ class ArgumentsParser {
           command_.takes_engine_flags ? profile::find_by_flag(name) : nullptr;
       if (flag == nullptr || flag->key.empty()) {
         fail("usage.unknown_option",
-             fmt::format("`{}` has no option `{}`", label(), printable(name)));
+             fmt::format("`{}` has no option `{}`{}", label(), printable(name),
+                         flag != nullptr ? ": each run decides it (see --tty)" : ""));
       }
       if (flag->arity != profile::Arity::flag) {
         take_engine_flag(name, joined_value(rest));

@@ -14,7 +14,7 @@ namespace {
 void keep_from_prune(const run::Prepared& prepared, const run::EnsuredImage& ensured,
                      engine::Engine& engine, Output& output) {
   try {
-    engine.tag(ensured.run_as, run::pinned_tag(prepared.plan.profile.name, prepared.plan.image));
+    engine.tag(ensured.run_as, run::pinned_tag(prepared.plan.profile.name, ensured.run_as));
   } catch (const Error& error) {
     if (error.exit_code() == ExitCode::interrupted) throw;
     output.warning(error.what());

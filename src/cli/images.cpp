@@ -10,8 +10,24 @@
 #include <fmt/format.h>
 
 namespace sparkrun::cli {
+namespace {
 
-ImageStore find_images(Context& context, long long days) {
+long long parse_days(const Arguments& arguments, std::string_view command) {
+  constexpr long long days_max = 36500;
+  const std::string typed = arguments.value_or("--days", "30");
+  const auto days = parse_number(typed);
+  if (days && *days <= days_max) return *days;
+  throw Error{"usage.bad_value",
+              fmt::format("--days is a number from 0 to {}, not `{}`", days_max, printable(typed)),
+              {{"command", std::string{command}}}};
+}
+
+}  // namespace
+
+ImageStore find_images(const Arguments& arguments, Context& context, std::string_view command) {
+  const long long days = parse_days(arguments, command);
+  if (const auto engine = arguments.value("--engine"))
+    context.settings.set("engine", *engine, "--engine");
   const profile::Project project =
       profile::find_project(context.system.environment, context.directory);
   const auto ledgers = audit::find_ledgers(
@@ -24,16 +40,6 @@ ImageStore find_images(Context& context, long long days) {
       .images = {}};
   store.images = run::kept_images(*store.engine, needs);
   return store;
-}
-
-long long parse_days(const Arguments& arguments) {
-  constexpr long long days_max = 36500;
-  const std::string typed = arguments.value_or("--days", "30");
-  const auto days = parse_number(typed);
-  if (days && *days <= days_max) return *days;
-  throw Error{"usage.bad_value",
-              fmt::format("--days is a number from 0 to {}, not `{}`", days_max, printable(typed)),
-              {{"command", "image"}}};
 }
 
 Json to_json(const run::KeptImage& image) {

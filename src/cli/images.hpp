@@ -15,11 +15,12 @@ struct ImageStore {
   std::vector<run::KeptImage> images;
 };
 
-// Asks the engine, the locks and the ledgers; `days` is how long a run counts as recent.
-ImageStore find_images(Context& context, long long days);
+// The row of the commands that choose an engine.
+constexpr Option engine_option{
+    "--engine", "", Takes::value, "NAME", "the container engine", Values::any, "docker|podman"};
 
-// The value of --days.
-long long parse_days(const Arguments& arguments);
+// Asks the engine, the locks and the ledgers; --days is how long a run counts as recent.
+ImageStore find_images(const Arguments& arguments, Context& context, std::string_view command);
 
 Json to_json(const run::KeptImage& image);
 

@@ -22,9 +22,9 @@ const run::GoingRun& chosen_run(const Arguments& arguments, const run::Running& 
   const std::string text = arguments.value_or("RUN", "");
   const run::GoingRun* const found = run::find_going(running, text, includes_ended);
   if (found != nullptr) return *found;
-  throw Error{"run.none", text.empty() ? "nothing is running"
-                                       : fmt::format("no run that is going on is `{}`",
-                                                     printable(text))};
+  throw Error{"run.none", text.empty()
+                              ? "nothing is running"
+                              : fmt::format("no run that is going on is `{}`", printable(text))};
 }
 
 std::optional<run::RunFolder> find_kept_run(const std::string& text,
@@ -45,7 +45,8 @@ int run_in_front(sys::ForegroundProcess& process) {
   while (true) {
     const sys::ProcessEvent event = process.wait(std::nullopt);
     if (event.kind == sys::ProcessEvent::Kind::exited) return event.exit;
-    const bool is_ours = event.kind == sys::ProcessEvent::Kind::signal && !event.signal.from_terminal;
+    const bool is_ours =
+        event.kind == sys::ProcessEvent::Kind::signal && !event.signal.from_terminal;
     if (is_ours) process.send(event.signal.number);
   }
 }

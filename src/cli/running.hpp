@@ -9,9 +9,11 @@ namespace sparkrun::cli {
 
 // The row of the commands that take a run that is going on.
 constexpr Option target_option{
-    "RUN", "", Takes::value, "",
-    "a run's id or the start of it, ^1 for the newest, its profile or container; the only one when "
-    "left out",
+    "RUN",
+    "",
+    Takes::value,
+    "",
+    "id or its start, ^1 (the newest), profile or container; else the only one",
     Values::going};
 
 // What runs; engines that did not answer are said.

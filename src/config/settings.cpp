@@ -189,7 +189,10 @@ void Settings::load_value(const std::string& key, const TomlNode& node, const sy
   };
   const auto setting = std::ranges::find(table, key, &Setting::key);
   if (setting == table.end()) {
-    return report(fmt::format("unknown key `{}`{}", printable(key), did_you_mean(key, keys())));
+    const bool is_inner = key.starts_with("engine_");  // of `[engine]`
+    return report(fmt::format("unknown key `{}`{}",
+                              printable(is_inner ? "engine." + key.substr(7) : key),
+                              did_you_mean(key, keys())));
   }
   const std::optional<std::string> value = to_text(*setting, node);
   if (!value) {

@@ -178,7 +178,11 @@ void Client::pull(const std::string& reference, const std::string& platform, boo
   if (!show_progress) argv.emplace_back("--quiet");
   if (!platform.empty()) argv.insert(argv.end(), {"--platform", platform});
   argv.push_back(reference);
-  if (show_progress) return pull_visibly(argv, reference);
+  if (show_progress) {
+    if (pull_visibly(argv, reference) == 0) return;
+    // Its words went to the terminal; asked once more it says why, or it succeeds.
+    argv.insert(argv.begin() + static_cast<long>(command_.size()) + 1, "--quiet");
+  }
   const sys::ProcessResult result = run_captured(argv, "", pull_timeout);
   if (!result.is_success()) throw pull_failure(reference, result.err);
 }
@@ -190,7 +194,7 @@ Error Client::pull_failure(const std::string& reference, std::string_view words)
 }
 
 // The client draws its bars only on a terminal, so it gets ours; stdout stays free for the result.
-void Client::pull_visibly(const std::vector<std::string>& argv, const std::string& reference) {
+int Client::pull_visibly(const std::vector<std::string>& argv, const std::string& reference) {
   const auto client = system_.processes.start({.argv = argv, .out_to_err = true});
   while (true) {
     const sys::ProcessEvent event = client->wait(std::nullopt);
@@ -203,13 +207,18 @@ void Client::pull_visibly(const std::vector<std::string>& argv, const std::strin
       throw Error{"interrupted", "interrupted while pulling " + reference};
     }
     if (event.kind != sys::ProcessEvent::Kind::exited) continue;
-    if (event.exit != 0) throw pull_failure(reference, "see above");
-    return;
+    return event.exit;
   }
 }
 
 void Client::tag(const std::string& reference, const std::string& name) {
   call_or_fail({"tag", reference, name}, "tag", reference);
+}
+
+bool Client::has_container_of(const std::string& image_id) {
+  return !trim(call_or_fail({"ps", "--all", "--quiet", "--filter", "ancestor=" + image_id}, "list",
+                            "containers"))
+              .empty();
 }
 
 void Client::remove_image(const std::string& reference) {

@@ -18,6 +18,7 @@ class Client : public Engine {
   std::optional<LocalImage> find_image(const std::string& reference) final;
   void pull(const std::string& reference, const std::string& platform, bool show_progress) final;
   void tag(const std::string& reference, const std::string& name) final;
+  bool has_container_of(const std::string& image_id) final;
   void remove_image(const std::string& reference) final;
   void load(const std::vector<std::string>& producer) final;
   sys::ProcessResult run_captured(const std::vector<std::string>& argv, const std::string& input,
@@ -62,7 +63,7 @@ class Client : public Engine {
   [[nodiscard]] sys::System& system() const { return system_; }
 
  private:
-  void pull_visibly(const std::vector<std::string>& argv, const std::string& reference);
+  int pull_visibly(const std::vector<std::string>& argv, const std::string& reference);
   [[nodiscard]] Error pull_failure(const std::string& reference, std::string_view words) const;
 
   std::string name_;

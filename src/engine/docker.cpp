@@ -94,7 +94,9 @@ class Docker final : public Client {
       facts.api_version = version ? string_or(*version, "ApiVersion") : "";
       if (version) facts.version = string_or(*version, "Version");
     }
-    facts.is_remote = !host().starts_with(unix_scheme);
+    // With a command of one's own nobody knows what it makes of DOCKER_HOST; it is taken for a way
+    // to the engine of this host.
+    facts.is_remote = is_plain() && !host().starts_with(unix_scheme);
     if (facts.is_remote) {
       facts.address = printable(redact(host()));
       return facts;
@@ -130,9 +132,8 @@ class Docker final : public Client {
   }
 
   // Whether questions may go to the socket: whoever has a command of his own cannot open it.
-  bool has_socket() {
-    return command() == std::vector<std::string>{"docker"} && host().starts_with(unix_scheme);
-  }
+  bool has_socket() { return is_plain() && host().starts_with(unix_scheme); }
+  [[nodiscard]] bool is_plain() const { return command() == std::vector<std::string>{"docker"}; }
 
   sys::HttpResponse ask(std::string_view method, const std::string& path, milliseconds timeout,
                         OnSignal on_signal) {

@@ -4,7 +4,6 @@
 #include "base/error.hpp"
 #include "engine/docker.hpp"
 #include "engine/podman.hpp"
-#include "sys/files.hpp"
 
 #include <fmt/format.h>
 

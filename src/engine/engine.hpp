@@ -70,7 +70,7 @@ struct StoredImage {
 };
 
 // A client of one container engine. It knows no profile, lock or plan. Everything throws
-// `engine.*`.
+// `engine.*`, `interrupted`, and what pulls from a registry `registry.*` (trouble.hpp).
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -87,6 +87,8 @@ class Engine {
   virtual void tag(const std::string& reference, const std::string& name) = 0;
   // Those with a name that matches a pattern such as `sparkrun/*`.
   virtual std::vector<StoredImage> list_images(const std::string& pattern) = 0;
+  // Whether a container, running or not, was made from an image.
+  virtual bool has_container_of(const std::string& image_id) = 0;
   // Takes one name (NAME:TAG or NAME@DIGEST) away; with its last name the image goes. A name that
   // is not there is fine. Refused while a container needs the image.
   virtual void remove_image(const std::string& reference) = 0;
@@ -128,7 +130,6 @@ class Engine {
 struct Choice {
   std::string name;                  // docker, podman; empty: what is installed, docker first
   std::vector<std::string> command;  // `sudo -n docker`; empty: the name
-  std::string said_by;               // `--engine`, `profile app`, ..; for errors
 };
 
 // A client of the chosen engine. Reads nothing but PATH until asked. Throws `engine.missing` where

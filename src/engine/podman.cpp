@@ -2,8 +2,9 @@
 #include "engine/podman.hpp"
 
 #include "base/json_value.hpp"
-#include "base/text.hpp"
 #include "engine/toolkit.hpp"
+
+#include <algorithm>
 
 namespace sparkrun::engine {
 namespace {
@@ -17,7 +18,10 @@ class Podman final : public Client {
     const auto json = parse_json(call_or_fail(
         {"image", "ls", "--format", "json", "--filter", "reference=" + pattern}, "list", "images"));
     std::vector<StoredImage> images;
-    for (const Json& image : json && json->is_array() ? *json : Json::array()) {
+    if (!json || !json->is_array()) throw failure("list", "images", "no JSON came back");
+    for (const Json& image : *json) {  // one entry for each of its names
+      const std::string id = image_id(string_or(image, "Id"));
+      if (std::ranges::find(images, id, &StoredImage::id) != images.end()) continue;
       images.push_back({.id = image_id(string_or(image, "Id")),
                         .tags = strings_of(member(image, "Names")),
                         .repo_digests = strings_of(member(image, "RepoDigests")),

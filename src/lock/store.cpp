@@ -41,11 +41,7 @@ bool write_lock(const fs::path& path, const Lockfile& lock) {
 fs::path remembered_path(const sys::Environment& environment, const fs::path& root,
                          const std::string& key) {
   const std::string hash = sha256_hex(root.string() + '\n' + key).substr(0, 32);
-  return remembered_folder(environment) / (hash + ".lock");
-}
-
-fs::path remembered_folder(const sys::Environment& environment) {
-  return environment.state_directory() / "pins";
+  return environment.state_directory() / "pins" / (hash + ".lock");
 }
 
 }  // namespace sparkrun::lock

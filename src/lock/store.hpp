@@ -30,9 +30,6 @@ void refuse_if_stale(const StoredLock& stored, const profile::Profile& profile);
 // whether anything was written.
 bool write_lock(const fs::path& path, const Lockfile& lock);
 
-// The folder of all pins that runs without a lockfile remember.
-fs::path remembered_folder(const sys::Environment& environment);
-
 // Where a run without a lockfile remembers its pin: by project root and profile name or image
 // reference.
 fs::path remembered_path(const sys::Environment& environment, const fs::path& root,

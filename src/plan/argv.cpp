@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "plan/argv.hpp"
 
+#include "base/csv.hpp"
 #include "base/text.hpp"
 #include "plan/gpu_access.hpp"
 #include "profile/words.hpp"
@@ -54,11 +55,7 @@ Argv client_words(const RunPlan& plan) {
 void append_visible_devices(Argv& argv, const RunPlan& plan) {
   constexpr std::string_view variable = "NVIDIA_VISIBLE_DEVICES";
   if (plan.gpu.access != GpuAccess::runtime || plan.gpu.devices.empty()) return;
-  const bool is_set =
-      std::ranges::find(plan.env, variable, &std::pair<std::string, std::string>::first) !=
-          plan.env.end() ||
-      std::ranges::find(plan.host_variables, variable) != plan.host_variables.end();
-  if (is_set) return;
+  if (plan.has_variable(variable)) return;
   append(argv,
          {"-e", fmt::format("{}={}", variable, fmt::join(device_names(plan.gpu.devices), ","))});
 }
@@ -76,14 +73,6 @@ void append_option(Argv& argv, const OptionValue& value) {
     case Arity::table:
       for (const std::string& item : value.values) append(argv, {flag, item});
   }
-}
-
-// A field of the CSV that --mount takes (RFC 4180, as Go's encoding/csv reads it).
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos && !text.starts_with(' ')) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string{"\"\""} : std::string{c};
-  return quoted + "\"";
 }
 
 // -v, which people read faster, unless the paths hold what separates its parts.
@@ -129,6 +118,14 @@ void append_extras(Argv& argv, const RunPlan& plan, const LaunchExtras* extras) 
   for (const auto& [key, value] : extras->labels) append(argv, {"--label", key + "=" + value});
 }
 
+// `--env-file <(..)`: what the probe read the job would miss.
+bool is_read_once(const OptionValue& value) {
+  return value.option->flag == "--env-file" &&
+         std::ranges::any_of(value.values, [](const std::string& file) {
+           return file.starts_with("/dev/") || file.starts_with("/proc/");
+         });
+}
+
 // Of the words that pass through, those whose meaning is known and wanted in the probe.
 void append_probe_words(Argv& argv, const std::vector<std::string>& words) {
   for (const profile::Word& word : profile::read_words(words).options) {
@@ -170,7 +167,7 @@ Argv probe_argv(const RunPlan& plan, const ProbeRequest& request) {
   append_gpu(argv, plan.gpu);
   append(argv, {"-i", "--rm", "--network", "none", "--name", request.name});
   for (const OptionValue& value : plan.container) {
-    if (value.option->is_for_probe) append_option(argv, value);
+    if (value.option->is_for_probe && !is_read_once(value)) append_option(argv, value);
   }
   append_probe_words(argv, plan.extra_args);
   for (const ResolvedMount& mount : plan.mounts) {

@@ -19,13 +19,6 @@ struct Variable {
   std::string value;
 };
 
-bool is_set(const RunPlan& plan, std::string_view name) {
-  const auto is_name = [&](const auto& pair) { return pair.first == name; };
-  return std::ranges::any_of(plan.env, is_name) ||
-         std::ranges::any_of(plan.file_variables, is_name) ||
-         std::ranges::find(plan.host_variables, name) != plan.host_variables.end();
-}
-
 // Where the job finds a mounted cache that it may enter, else a place that it may make.
 std::string hf_home(const RunPlan& plan) {
   const auto mount = std::ranges::find_if(plan.mounts, [](const ResolvedMount& one) {
@@ -82,7 +75,7 @@ void become_caller(RunPlan& plan, const PlanFacts& facts) {
       {"TORCHINDUCTOR_CACHE_DIR", fmt::format("{}/.cache/torchinductor", home)},
   });
   for (const Variable& variable : variables) {
-    if (!is_set(plan, variable.name)) plan.env.emplace_back(variable.name, variable.value);
+    if (!plan.has_variable(variable.name)) plan.env.emplace_back(variable.name, variable.value);
   }
   warn_of_roots_home(plan);
 }

@@ -116,15 +116,31 @@ std::string gpus_value(std::string_view devices) {
   return join(result, ",");
 }
 
-std::vector<std::string> device_names(std::string_view devices) {
+namespace {
+
+// The devices among the fields: `device=0,1`, `count=2`, `all`, `2`.
+std::string device_list(std::string_view devices) {
   std::string plain{devices};
   std::erase(plain, '"');
-  std::string list = fields(plain).front();
-  if (list.starts_with("device="))
-    list.erase(0, std::string_view{"device="}.size());
-  else if (const auto count = parse_number(list)) {  // `--gpus 2`: any two
+  std::string list;
+  for (const std::string& field : fields(plain)) {
+    const auto [key, value] = split_once(field, '=');
+    if (key == "device" || key == "count")
+      list = value;
+    else if (value.empty())
+      list = key;
+  }
+  return list.empty() ? "all" : list;
+}
+
+}  // namespace
+
+std::vector<std::string> device_names(std::string_view devices) {
+  std::string list = device_list(devices);
+  const bool is_count = devices.find("device=") == std::string_view::npos;
+  if (const auto count = parse_number(list); count && is_count) {  // `--gpus 2`: any two
     list.clear();
-    for (long long n = 0; n < std::min(*count, device_count_max); ++n) {
+    for (long long n = 0; n < std::clamp(*count, 1LL, device_count_max); ++n) {
       list += (n == 0 ? "" : ",") + std::to_string(n);
     }
   }

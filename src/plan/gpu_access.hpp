@@ -14,7 +14,8 @@ namespace sparkrun::plan {
 profile::Gpu requested_gpu(const profile::Profile& profile, const RunOptions& options);
 
 // Turns `auto` into one way that the engine offers; `facts` is null where no engine was asked. An
-// explicit way is kept, and throws `engine.gpu_access` when the engine is known to lack it.
+// explicit way is kept, and throws when the engine is known to lack it: `engine.toolkit_missing`,
+// `engine.runtime_missing`, `engine.cdi_missing`, `engine.gpu_access`.
 GpuChoice choose_gpu_access(const profile::Gpu& gpu, const engine::EngineFacts* facts);
 
 // The value of --gpus: docker reads it as CSV, so a field that holds a comma is put in double

@@ -37,11 +37,6 @@ const NameValue* find_variable(const RunPlan& plan, std::string_view name) {
   return found == plan.env.end() ? nullptr : &*found;
 }
 
-bool passes_variable(const RunPlan& plan, std::string_view name) {
-  return std::ranges::find(plan.host_variables, name) != plan.host_variables.end() ||
-         find_variable(plan, name) != nullptr;
-}
-
 bool has_value(const RunPlan& plan, std::string_view key, std::string_view value) {
   const profile::OptionValue* const found = plan.find(key);
   return found && !found->values.empty() && found->values.front() == value;
@@ -80,8 +75,10 @@ Lint given_twice(const RunPlan& plan, const PlanFacts&) {
   std::set<const profile::Option*> seen;
   for (const profile::OptionValue& value : plan.container) seen.insert(value.option);
   for (const profile::Word& word : profile::read_words(plan.extra_args).options) {
-    const bool is_single = word.option && (word.option->arity == profile::Arity::value ||
-                                           word.option->arity == profile::Arity::flag);
+    // A container may be in several networks.
+    const bool is_single =
+        word.option && word.option->flag != "--network" &&
+        (word.option->arity == profile::Arity::value || word.option->arity == profile::Arity::flag);
     if (is_single && !seen.insert(word.option).second) {
       return fmt::format(
           "{} is given twice: in the options and in extra_args, or twice there; the "
@@ -105,7 +102,7 @@ Lint moving_tag(const RunPlan& plan, const PlanFacts&) {
 }
 
 Lint deprecated_transfer(const RunPlan& plan, const PlanFacts&) {
-  if (!passes_variable(plan, deprecated_variable)) return std::nullopt;
+  if (!plan.has_variable(deprecated_variable)) return std::nullopt;
   return fmt::format("{} is deprecated and has no effect: set HF_XET_HIGH_PERFORMANCE",
                      deprecated_variable);
 }
@@ -173,7 +170,7 @@ bool is_model_cache(const ResolvedMount& mount, const RunPlan& plan) {
 
 Lint no_model_cache(const RunPlan& plan, const PlanFacts&) {
   // Training may well begin from nothing, unless it logs in to fetch something.
-  const bool fetches = passes_variable(plan, "HF_TOKEN") || passes_variable(plan, "HF_HOME");
+  const bool fetches = plan.has_variable("HF_TOKEN") || plan.has_variable("HF_HOME");
   const bool uses_models =
       plan.profile.purpose == "inference" || (plan.profile.purpose == "training" && fetches);
   const bool has_cache = std::ranges::any_of(
@@ -249,7 +246,7 @@ Lint triton_without_ptxas(const RunPlan& plan, const PlanFacts&) {
   const bool is_triton = std::ranges::any_of(triton_images, [&](std::string_view part) {
     return to_lower(plan.profile.image).find(part) != std::string::npos;
   });
-  if (!is_triton || !uses_gpu(plan) || passes_variable(plan, ptxas_variable)) return std::nullopt;
+  if (!is_triton || !uses_gpu(plan) || plan.has_variable(ptxas_variable)) return std::nullopt;
   return fmt::format(
       "{} is not set: where Triton brings a ptxas that does not know sm_121a, "
       "kernels fail to compile (set it to /usr/local/cuda/bin/ptxas)",

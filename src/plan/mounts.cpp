@@ -26,9 +26,13 @@ ResolvedMount resolve_mount(const profile::Mount& mount, const fs::path& base,
   resolved.source = expanded.path;
   resolved.is_relative =
       std::string_view{"/~$"}.find(mount.source.front()) == std::string_view::npos;
+  const bool has_colon = (resolved.source + resolved.target).find(':') != std::string::npos;
   if (!expanded.problem.empty()) {
     missing.files.push_back(fmt::format("mount `{}`: {}", mount.source, expanded.problem));
-  } else if (facts.engine.remote_address.empty() && !facts.path_exists(expanded.path)) {
+  } else if (!mount.options.empty() && has_colon) {
+    missing.files.push_back(
+        fmt::format("mount `{}`: no engine takes `options` for a path with a colon", mount.source));
+  } else if (!facts.engine.is_remote && !facts.path_exists(expanded.path)) {
     resolved.must_create = mount.create;
     if (!mount.create) {
       missing.files.push_back(
@@ -59,7 +63,7 @@ void warn_of_remote_sources(RunPlan& plan) {
   for (const ResolvedMount& mount : plan.mounts) {
     if (!mount.is_volume) sources.push_back(mount.source);
   }
-  if (plan.engine.remote_address.empty() || sources.empty()) return;
+  if (!plan.engine.is_remote || sources.empty()) return;
   plan.warnings.push_back(fmt::format("mounted from {}, where nobody looked whether it exists: {}",
                                       plan.engine.remote_address, join(sources, ", ")));
 }
@@ -75,7 +79,7 @@ std::vector<profile::Mount> wished_mounts(const RunOptions& options, const PlanF
     const auto own = facts.variables.find("HF_HOME");
     mounts.push_back({.source = own == facts.variables.end() || own->second.empty()
                                     ? (facts.home / ".cache/huggingface").string()
-                                    : own->second,
+                                    : (facts.working_directory / own->second).string(),
                       .target = std::string{hf_cache_target},
                       .create = true});
   }

@@ -24,6 +24,11 @@ ExpandedPath expand_variables(std::string_view text, const PlanFacts& facts) {
                                      name)};
     }
     const auto found = facts.variables.find(name);
+    if (found == facts.variables.end() && facts.keeps_unset_variables) {
+      expanded.path += text.substr(open, close + 1 - open);
+      text.remove_prefix(close + 1);
+      continue;
+    }
     if (found == facts.variables.end() || found->second.empty()) {
       return {.problem = fmt::format("the variable `{}` is {}", name,
                                      found == facts.variables.end() ? "not set" : "empty")};
@@ -35,41 +40,6 @@ ExpandedPath expand_variables(std::string_view text, const PlanFacts& facts) {
 
 }  // namespace
 
-// Not fs::weakly_canonical: that one takes a link whose end is missing for a missing file, and the
-// engine creates what is missing where the link leads.
-std::optional<fs::path> resolve_links(const fs::path& path) {
-  constexpr int links_max = 40;  // Linux' own limit (path_resolution(7))
-  fs::path real = "/";
-  std::vector<fs::path> left;  // the next component last
-  const auto push = [&](const fs::path& more) {
-    const std::vector<fs::path> parts{more.begin(), more.end()};
-    left.insert(left.end(), parts.rbegin(), parts.rend());
-  };
-  push(path);
-  for (int links = 0; !left.empty();) {
-    const fs::path part = left.back();
-    left.pop_back();
-    if (part.is_absolute()) {
-      real = "/";
-    } else if (part == "..") {
-      real = real.parent_path();
-    } else if (!part.empty() && part != ".") {
-      std::error_code failure;
-      const fs::path next = real / part;
-      const fs::file_type type = fs::symlink_status(next, failure).type();
-      if (type == fs::file_type::none) return std::nullopt;
-      if (type != fs::file_type::symlink) {
-        real = next;
-        continue;
-      }
-      const fs::path end = fs::read_symlink(next, failure);
-      if (failure || ++links > links_max) return std::nullopt;
-      push(end);
-    }
-  }
-  return real;
-}
-
 ExpandedPath expand_path(std::string_view written, const fs::path& base, const PlanFacts& facts) {
   ExpandedPath expanded = expand_variables(written, facts);
   if (!expanded.problem.empty()) return expanded;
@@ -78,7 +48,7 @@ ExpandedPath expand_path(std::string_view written, const fs::path& base, const P
     path = facts.home;
   else if (expanded.path.starts_with("~/"))
     path = facts.home / expanded.path.substr(2);
-  else if (path.is_relative())
+  else if (path.is_relative() && !expanded.path.starts_with("${"))
     path = base / path;
   expanded.path = path.lexically_normal().string();
   // `a/.` and `a/` are `a`; docker would print them as they are.

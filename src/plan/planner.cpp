@@ -73,8 +73,8 @@ void set_memlock(RunPlan& plan) {
       const bool is_unlimited = limit == "memlock=-1" || limit == "memlock=-1:-1";
       if (most < 0 || !is_unlimited) continue;
       plan.warnings.push_back(
-          fmt::format("{} will refuse `memlock = -1`: without root it may have {} bytes at most; "
-                      "`memlock = \"max\"` takes that",
+          fmt::format("{} may lock {} bytes at most here and will refuse `memlock = -1`; "
+                      "`memlock = \"max\"` takes what it may",
                       plan.engine.name, most));
     }
   }

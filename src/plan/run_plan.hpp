@@ -70,10 +70,6 @@ struct RunOptions {
   bool mounts_hf_cache = false;           // --hf-cache
 };
 
-// The path without symbolic links, as far as it exists; nothing where a link leads to where this
-// user may not look.
-std::optional<fs::path> resolve_links(const fs::path& path);
-
 // Who asks for the run: `user = "caller"` makes the job the same user.
 struct Caller {
   unsigned uid = 0;
@@ -86,7 +82,8 @@ struct EngineTraits {
   std::string name = "docker";
   std::vector<std::string> command = {"docker"};  // words that its command lines begin with
   bool is_rootless = false;
-  std::string remote_address;  // empty: host files are the engine's files
+  bool is_remote = false;      // host files are not the engine's files
+  std::string remote_address;  // of a remote one, for people
   // The highest RLIMIT_MEMLOCK that it can give, in bytes; -1: without limit.
   long long memlock_bytes_max = -1;
 };
@@ -104,7 +101,9 @@ struct PlanFacts {
   EngineTraits engine;
   // All that planning asks of the file system.
   std::function<bool(const fs::path&)> path_exists = sys::path_exists;
-  std::function<std::optional<fs::path>(const fs::path&)> real_path = resolve_links;
+  std::function<std::optional<fs::path>(const fs::path&)> real_path = sys::resolve_links;
+  // For showing a profile: a variable that this host lacks stays as it is written.
+  bool keeps_unset_variables = false;
   // The same question where the answer is a hint and no condition.
   std::function<bool(const fs::path&)> has_script = sys::path_exists;
 };
@@ -129,6 +128,8 @@ struct RunPlan {
   std::vector<std::string> warnings;    // of this run
   std::vector<std::string> lints;       // of the profile, the same in each run: lints()
 
+  // Whether the job gets a variable of that name, from wherever.
+  [[nodiscard]] bool has_variable(std::string_view name) const;
   // The value of a [container] key; null where it is not set.
   [[nodiscard]] const profile::OptionValue* find(std::string_view key) const;
   // The name that profile or caller gave the container; empty: one is made at launch.

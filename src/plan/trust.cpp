@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "plan/trust.hpp"
 
+#include "base/csv.hpp"
 #include "base/error.hpp"
 #include "base/secret.hpp"
 #include "base/text.hpp"
@@ -74,6 +75,17 @@ constexpr std::array plain_mount_keys = std::to_array<std::string_view>({"type",
                                                                          "relabel",
                                                                          "u",
                                                                          "chown"});
+// What -v may say behind the target and mean no more than how the folder is mounted.
+constexpr std::array plain_volume_options = std::to_array<std::string_view>(
+    {"ro",      "rw",       "z",      "Z",    "shared", "rshared",   "slave",      "rslave",
+     "private", "rprivate", "nocopy", "copy", "cached", "delegated", "consistent", "exec",
+     "noexec",  "dev",      "nodev",  "suid", "nosuid", "bind",      "rbind"});
+
+// Settings of the logs that stay where the engine keeps them.
+constexpr std::array plain_log_options = std::to_array<std::string_view>(
+    {"max-size", "max-file", "compress", "size", "tag", "labels", "labels-regex", "env",
+     "env-regex", "mode", "max-buffer-size"});
+
 constexpr std::array plain_mount_types =
     std::to_array<std::string_view>({"bind", "volume", "tmpfs"});
 
@@ -112,6 +124,11 @@ constexpr std::array startup_files = std::to_array<std::string_view>({".bashrc",
                                                                       ".config/nvim",
                                                                       ".local/share/systemd",
                                                                       ".local/share/applications",
+                                                                      ".vim",
+                                                                      ".zlogout",
+                                                                      ".oh-my-zsh",
+                                                                      ".local/lib",
+                                                                      ".cargo/bin",
                                                                       ".ipython",
                                                                       ".vscode-server"});
 
@@ -154,6 +171,7 @@ constexpr std::array credential_paths = std::to_array<std::string_view>({".ssh",
                                                                          ".local/share/containers",
                                                                          ".local/state/sparkrun",
                                                                          ".mozilla",
+                                                                         ".config/chromium",
                                                                          ".colima",
                                                                          ".lima",
                                                                          ".config/google-chrome"});
@@ -163,6 +181,8 @@ bool is_within(const fs::path& path, const fs::path& folder) {
   const auto [end, ignored] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
   return end == folder.end();
 }
+
+bool overlap(const fs::path& a, const fs::path& b) { return is_within(a, b) || is_within(b, a); }
 
 bool is_within_any(const fs::path& path, std::span<const std::string_view> folders) {
   return std::ranges::any_of(folders,
@@ -188,29 +208,17 @@ bool is_harmless_device(std::string_view value) {
                              [&](std::string_view prefix) { return normal.starts_with(prefix); });
 }
 
-// The fields of a --mount as docker reads them: one record of CSV (RFC 4180), keys in any case.
-// Nothing for what is not one plain record.
+// The fields of a --mount, with their keys in the one case that docker makes of them.
 std::optional<std::vector<std::pair<std::string, std::string>>> mount_fields(
     std::string_view text) {
+  const auto record = parse_csv_record(text);
+  if (!record) return std::nullopt;
   std::vector<std::pair<std::string, std::string>> fields;
-  while (true) {
-    std::string field;
-    if (text.starts_with('"')) {
-      const size_t close = text.find('"', 1);
-      if (close == std::string_view::npos) return std::nullopt;
-      field = text.substr(1, close - 1);
-      text.remove_prefix(close + 1);
-      if (!text.empty() && !text.starts_with(',')) return std::nullopt;  // `""` and the like
-    } else {
-      field = text.substr(0, text.find(','));
-      text.remove_prefix(field.size());
-    }
-    if (field.find_first_of("\"\r\n") != std::string::npos) return std::nullopt;
+  for (const std::string& field : *record) {
     const auto [key, value] = split_once(field, '=');
     fields.emplace_back(to_lower(key), value);
-    if (text.empty()) return fields;
-    text.remove_prefix(1);
   }
+  return fields;
 }
 
 class Judge {
@@ -236,7 +244,9 @@ class Judge {
     for (const profile::OptionValue& value : profile.container) judge_container(value);
     judge_words(profile.extra_args);
     for (const ResolvedMount& mount : plan_.mounts) {
-      if (mount.is_from_profile && !mount.is_volume) judge_source(mount.source, "mount");
+      if (!mount.is_from_profile) continue;
+      if (!mount.is_volume) judge_source(mount.source, "mount");
+      for (const std::string& option : mount.options) judge_volume_option(option, "mount");
     }
     for (const profile::Mount& mount : profile.mounts) judge_variables(mount.source);
     for (const profile::HostVariable& variable : profile.env_from_host) {
@@ -280,7 +290,12 @@ class Judge {
   void judge_option(const profile::Option& option, const std::string& value,
                     std::string_view where) {
     const std::string_view flag = option.flag;
-    const bool joins_container = value.starts_with("container:") || value.starts_with("ns:");
+    // docker takes `name=container:x` for a network as well.
+    const std::string_view joined =
+        value.starts_with("name=") ? std::string_view{value}.substr(5) : std::string_view{value};
+    const bool joins_container =
+        joined.starts_with("container:") || joined.starts_with("ns:") ||
+        (flag == "--network" && joined.find("=container:") != std::string_view::npos);
     if (flag == "--volume") return judge_volume(value, where);
     if (flag == "--mount") return judge_mount(value, where);
     if (joins_container) return need("other-container", where, value);
@@ -299,7 +314,8 @@ class Judge {
       return false;  // but for another container's, which was judged before
     if (flag == "--cap-add") return std::ranges::any_of(split(value, ','), is_root_capability);
     if (flag == "--device") return !is_harmless_device(value);
-    if (flag == "--log-opt") return value.starts_with("path=");  // podman's log file
+    if (flag == "--log-opt")
+      return std::ranges::count(plain_log_options, to_lower(split_once(value, '=').first)) == 0;
     if (flag == "--runtime") return std::ranges::count(usual_runtimes, value) == 0;
     if (flag == "--volume-driver") return value != "local";
     if (flag == "--security-opt") {
@@ -310,22 +326,33 @@ class Judge {
   }
 
   void judge_volume(const std::string& value, std::string_view where) {
-    const std::string source = value.substr(0, value.find(':'));
-    const bool is_anonymous = value.find(':') == std::string::npos;
-    if (!is_anonymous && !profile::is_volume_name(source)) judge_source(source, where);
+    const auto parts = split(value, ':');
+    if (parts.size() == 1) return;  // an anonymous one
+    if (!profile::is_volume_name(parts[0])) judge_source(std::string{parts[0]}, where);
+    if (parts.size() < 3) return;
+    for (const std::string_view option : split(parts[2], ',')) judge_volume_option(option, where);
+  }
+
+  void judge_volume_option(std::string_view option, std::string_view where) {
+    if (!option.empty() && std::ranges::count(plain_volume_options, option) == 0)
+      need("unknown-option", where, option);
   }
 
   // `type=bind,source=/,target=/host`. What a volume's driver makes of its options nobody can tell.
   void judge_mount(const std::string& value, std::string_view where) {
     const auto fields = mount_fields(value);
     if (!fields) return need("unknown-option", where, value);
+    // A bind's source is a path also where it could be a volume's name.
+    const bool is_bind = std::ranges::any_of(*fields, [](const auto& field) {
+      return field.first == "type" && to_lower(field.second) == "bind";
+    });
     for (const auto& [key, text] : *fields) {
       const bool is_plain = std::ranges::count(plain_mount_keys, key) > 0;
       const bool has_plain_type =
           key != "type" || std::ranges::count(plain_mount_types, to_lower(text)) > 0;
       if (!is_plain || !has_plain_type) return need("unknown-option", where, value);
       const bool is_source = key == "source" || key == "src";
-      if (is_source && !profile::is_volume_name(text)) judge_source(text, where);
+      if (is_source && (is_bind || !profile::is_volume_name(text))) judge_source(text, where);
     }
   }
 
@@ -355,23 +382,24 @@ class Judge {
       return true;
     }
     constexpr std::string_view scheme = "unix://";
-    const auto host = facts_.variables.find("DOCKER_HOST");
-    return host != facts_.variables.end() && host->second.starts_with(scheme) &&
-           is_within(real(host->second.substr(scheme.size())), path);
+    const auto leads_to = [&](const char* variable) {
+      const auto host = facts_.variables.find(variable);
+      return host != facts_.variables.end() && host->second.starts_with(scheme) &&
+             is_within(real(host->second.substr(scheme.size())), path);
+    };
+    return leads_to("DOCKER_HOST") || leads_to("CONTAINER_HOST");
   }
 
   // Places in a shared /tmp where agents and terminal multiplexers listen.
   static bool is_agent_folder(const fs::path& path) {
-    if (!is_within(path, "/tmp") || path == "/tmp") return false;
+    if (path == "/tmp") return true;
+    if (!is_within(path, "/tmp")) return false;
     const std::string first = (*std::next(path.begin(), 2)).string();
     return first.starts_with("ssh-") || first.starts_with("tmux-") || first.starts_with("gpg-");
   }
 
   [[nodiscard]] std::string_view risk_below_home(const fs::path& path, const fs::path& home) const {
-    const auto overlaps = [&](std::string_view name) {
-      const fs::path place = home / name;
-      return is_within(path, place) || is_within(place, path);
-    };
+    const auto overlaps = [&](std::string_view name) { return overlap(path, home / name); };
     if (std::ranges::any_of(credential_paths, overlaps)) return "credentials";
     return std::ranges::any_of(startup_files, overlaps) ? "startup-files" : "";
   }
@@ -382,6 +410,11 @@ class Judge {
     if (path == "/") return "host-root";
     if (is_within(home, path) || path == "/home" || path.parent_path() == "/home") return "home";
     if (holds_engine_socket(path)) return "docker-socket";
+    const auto config = facts_.variables.find("XDG_CONFIG_HOME");
+    if (config != facts_.variables.end() && config->second.starts_with('/') &&
+        overlap(path, real(fs::path{config->second} / "sparkrun"))) {
+      return "credentials";  // it says what is allowed
+    }
     const std::string_view risk = risk_below_home(path, home);
     if (!risk.empty()) return risk;
     if (is_agent_folder(path)) return "credentials";

@@ -28,18 +28,13 @@ void pass_variable(RunPlan& plan, const std::string& name) {
   }
 }
 
-bool has_variable(const RunPlan& plan, const std::string& name) {
-  return std::ranges::find(plan.env, name, &NameValue::first) != plan.env.end() ||
-         std::ranges::find(plan.host_variables, name) != plan.host_variables.end();
-}
-
 bool is_set_by(const RunOptions& options, const std::string& name) {
   return std::ranges::find(options.env, name, &NameValue::first) != options.env.end();
 }
 
 void add_file_variables(RunPlan& plan, const PlanFacts& facts, Missing& missing) {
   for (const auto& [name, written] : plan.profile.env_from_file) {
-    if (has_variable(plan, name)) continue;  // the caller gave the value
+    if (plan.has_variable(name)) continue;  // the caller gave the value
     plan.file_variables.emplace_back(
         name, existing_file(written, fmt::format("value of `{}` in", name), facts, missing));
   }
@@ -68,7 +63,7 @@ void add_variables(RunPlan& plan, const RunOptions& options, const PlanFacts& fa
       missing.variables.push_back(variable.name);
   }
   for (const NameValue& variable : options.env) set_variable(plan, variable);
-  if (options.mounts_hf_cache && !has_variable(plan, "HF_HOME")) {
+  if (options.mounts_hf_cache && !plan.has_variable("HF_HOME")) {
     set_variable(plan, {"HF_HOME", std::string{hf_cache_target}});
   }
   add_file_variables(plan, facts, missing);

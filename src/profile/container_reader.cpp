@@ -70,6 +70,15 @@ std::optional<std::string> read_value(Section& section, const Option& option,
 // By them a run is known to be one, and which.
 bool is_own_label(std::string_view label) { return label.starts_with("dev.sparkrun."); }
 
+// `1024`, `-1`, `1024:2048`; `max` for what an engine may lock.
+bool is_limit(std::string_view name, std::string_view value) {
+  const auto [soft, hard] = split_once(value, ':');
+  const bool has_hard = soft.size() < value.size();
+  return (name == "memlock" && value == "max") ||
+         (is_number(soft) && soft.find('.') == std::string_view::npos &&
+          (!has_hard || (is_number(hard) && hard.find('.') == std::string_view::npos)));
+}
+
 // `[container.ulimits]` -> `memlock=-1`, ...
 std::vector<std::string> read_pairs(Section& section, const Option& option) {
   std::vector<std::string> pairs;
@@ -89,6 +98,10 @@ std::vector<std::string> read_pairs(Section& section, const Option& option) {
     } else if (node.kind != Kind::string) {
       section.must_be(node, label, "a string or a whole number");
     } else if (const auto value = section.checked_text(node, label, Controls::refuse)) {
+      if (option.flag == "--ulimit" && !is_limit(name, *value)) {
+        section.faults().add(
+            node, fmt::format("`{}` must be a number or SOFT:HARD, not `{}`", label, *value));
+      }
       pairs.push_back(fmt::format("{}={}", name, *value));
     }
   }
@@ -120,43 +133,39 @@ std::optional<OptionValue> read_option(Section& section, const Option& option) {
   return value.values.empty() ? std::nullopt : std::optional{value};
 }
 
-void judge_word(const TomlNode& node, const Word& word, Faults& faults) {
+std::string fault_of_word(const Word& word) {
   const std::string text = word.value.value_or("");
   const auto [name, value] = split_once(text, '=');
-  const bool sets_variable = word.option && word.option->flag == "--env";
-  if (sets_variable && is_secret(name, value)) {
-    faults.add(node, fmt::format("`{}` in `container.extra_args` looks like a secret; name it in "
-                                 "`env_from_host`",
-                                 name));
+  if (word.lacks_value()) return fmt::format("`{}` lacks its value", word.flag);
+  if (!word.option) return "";
+  const std::string_view flag = word.option->flag;
+  if (flag == "--env" && is_secret(name, value)) {
+    return fmt::format("`{}` looks like a secret; name it in `env_from_host`", name);
   }
-  if (word.option && word.option->flag == "--label" && is_own_label(text)) {
-    faults.add(node, fmt::format("`{}` in `container.extra_args`: labels that begin with "
-                                 "dev.sparkrun. are sparkrun's own",
-                                 name));
+  if (flag == "--label" && is_own_label(text)) {
+    return fmt::format("`{}`: labels that begin with dev.sparkrun. are sparkrun's own", name);
   }
-  if (word.lacks_value()) {
-    faults.add(node, fmt::format("`{}` in `container.extra_args` lacks its value", word.flag));
-  }
-  if (word.option &&
-      std::ranges::find(options_of_sparkrun, word.option->flag) != options_of_sparkrun.end()) {
-    const std::string_view key = word.option->key;
-    faults.add(node, fmt::format("`{}` cannot be in `container.extra_args`: {}", word.flag,
-                                 key.empty() ? "sparkrun decides it for each run"
-                                             : fmt::format("write `{}` in [container]", key)));
-  }
-}
-
-// A bare word among the options would be taken for the image, and the pinned image for its command.
-void judge_extra_args(const TomlNode& node, const std::vector<std::string>& words, Faults& faults) {
-  const ReadWords read = read_words(words);
-  for (const Word& word : read.options) judge_word(node, word, faults);
-  if (read.end == words.size()) return;
-  faults.add(node, fmt::format("`container.extra_args` may hold options only, and `{}` is none; "
-                               "write `--flag=value` as one word",
-                               words[read.end]));
+  if (std::ranges::find(options_of_sparkrun, flag) == options_of_sparkrun.end()) return "";
+  const std::string_view key = word.option->key;
+  return fmt::format("`{}`: {}", word.flag,
+                     key.empty() ? "sparkrun decides it for each run"
+                                 : fmt::format("write `{}` in [container]", key));
 }
 
 }  // namespace
+
+std::vector<std::string> faults_of_words(const std::vector<std::string>& words) {
+  std::vector<std::string> faults;
+  const ReadWords read = read_words(words);
+  for (const Word& word : read.options) {
+    if (std::string fault = fault_of_word(word); !fault.empty()) faults.push_back(std::move(fault));
+  }
+  if (read.end < words.size()) {
+    faults.push_back(
+        fmt::format("`{}` is no option; write `--flag=value` as one word", words[read.end]));
+  }
+  return faults;
+}
 
 ContainerFlags read_container(const TomlNode& table, Faults& faults) {
   ContainerFlags flags;
@@ -166,7 +175,8 @@ ContainerFlags read_container(const TomlNode& table, Faults& faults) {
     if (auto value = read_option(section, option)) flags.options.push_back(std::move(*value));
   }
   if (auto words = section.texts("extra_args", Controls::allow)) {
-    judge_extra_args(*table.find("extra_args"), *words, faults);
+    for (const std::string& fault : faults_of_words(*words))
+      faults.add(*table.find("extra_args"), "in `container.extra_args`, " + fault);
     flags.extra_args = std::move(*words);
   }
   section.refuse_unknown(advice);

@@ -106,9 +106,9 @@ constexpr std::array table_of_options = std::to_array<Option>({
 
     {"labels", "--label", "-l", table, both, "", job, text},
     {"label_file", "--label-file", "", list, both, "host-env", job, text},
-    {"annotations", "--annotation", "", table, both, "", job, text},
+    {"annotations", "--annotation", "", table, both, "unknown-option", job, text},
     {"log_driver", "--log-driver", "", value, both, "", job, text},
-    {"log_opts", "--log-opt", "", table, both, "host-root", job, text},
+    {"log_opts", "--log-opt", "", table, both, "unknown-option", job, text},
     {"env_file", "--env-file", "", list, both, "host-env", probe, text},
     {"pull", "--pull", "", value, both, "", job, text},
     {"isolation", "--isolation", "", value, docker, "", job, text},

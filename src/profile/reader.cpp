@@ -34,8 +34,9 @@ bool changes_client(std::string_view name) {
       std::to_array<std::string_view>({"PATH", "HOME", "TMPDIR", "ENV", "SHELLOPTS", "HTTP_PROXY",
                                        "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"});
   constexpr std::array prefixes = std::to_array<std::string_view>(
-      {"LD_", "DOCKER_", "CONTAINER", "_CONTAINER", "XDG_", "SUDO_", "SSH_", "SSL_", "GO", "GCONV_",
-       "GLIBC_", "BASH", "DBUS_", "REGISTRY_", "STORAGE_", "BUILDAH_", "SPARKRUN_"});
+      {"LD_",  "DOCKER_", "CONTAINER", "_CONTAINER", "XDG_",     "SUDO_",     "SSH_",     "SSL_",
+       "GO",   "GCONV_",  "GLIBC_",    "BASH",       "DBUS_",    "REGISTRY_", "STORAGE_", "PODMAN_",
+       "CNI_", "CDI_",    "NOTIFY_",   "LISTEN_",    "BUILDAH_", "SPARKRUN_"});
   const std::string upper = to_upper(name);  // curl and Go read http_proxy as well
   return std::ranges::find(names, upper) != names.end() ||
          std::ranges::any_of(prefixes,

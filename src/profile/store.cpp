@@ -97,6 +97,7 @@ std::string short_name(const oci::Reference& reference) {
 Project find_project(const sys::Environment& environment,
                      const std::optional<fs::path>& directory) {
   const fs::path& here = environment.working_directory;
+  if (here.empty()) throw Error{"file.unreadable", "the working directory does not exist any more"};
   if (directory) {
     const fs::path root = real(here / *directory);
     if (!sys::is_folder(root)) {
@@ -303,6 +304,15 @@ void Store::fail_unknown(std::string_view name, const std::string& extended_by) 
     if (const auto where = folder(origin)) places.push_back(where->string());
   }
   places.emplace_back("the built-in ones");
+  const fs::path own = project_.root / "profiles" / fmt::format("{}{}", name, suffix);
+  if (!project_.is_project && is_profile_name(name) && sys::path_exists(own) &&
+      !holds_profile(own)) {
+    throw Error{"profile.invalid",
+                fmt::format("{} does not look like a profile: `version = {}` or a key such as "
+                            "`image` is missing",
+                            own.string(), profile_version),
+                {{"path", own.string()}}};
+  }
   const std::string by =
       extended_by.empty() ? "" : fmt::format(", which {} extends", printable(extended_by));
   throw Error{"profile.unknown",

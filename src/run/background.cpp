@@ -46,14 +46,14 @@ milliseconds duration_of(const engine::ContainerState& state, const sys::Clock& 
                   std::chrono::duration_cast<milliseconds>(clock.now() - *started));
 }
 
-void record_end(const RunFolder& folder, const engine::ContainerState& state,
-                milliseconds duration, Recorder& recorder) {
+void record_end(const RunFolder& folder, const engine::ContainerState& state, milliseconds duration,
+                Recorder& recorder) {
   const bool is_signal = state.exit > 128 && state.exit < 128 + 65;
-  recorder.append_or_warn(audit::run_end(folder.note().run,
-                                         {.exit = state.exit,
-                                          .signal = is_signal ? state.exit - 128 : 0,
-                                          .is_oom_killed = state.is_oom_killed,
-                                          .duration = duration}));
+  recorder.append_or_warn(
+      audit::run_end(folder.note().run, {.exit = state.exit,
+                                         .signal = is_signal ? state.exit - 128 : 0,
+                                         .is_oom_killed = state.is_oom_killed,
+                                         .duration = duration}));
 }
 
 // What `logs` and an auditor may want to see when the container is gone.
@@ -106,10 +106,11 @@ void launch_in_background(const Prepared& prepared, const EnsuredImage& ensured,
   }
   const auto state = engine.find_container(container_of(folder));
   recorder.append_or_warn(audit::run_bound(
-      prepared.id, {.container = container_of(folder),
-                    .image = state ? state->image : "",
-                    .repo_digests = ensured.image.repo_digests,
-                    .matches = state && state->image == ensured.image.id ? ensured.matched_by : ""}));
+      prepared.id,
+      {.container = container_of(folder),
+       .image = state ? state->image : "",
+       .repo_digests = ensured.image.repo_digests,
+       .matches = state && state->image == ensured.image.id ? ensured.matched_by : ""}));
   // It takes the folder over as soon as we are gone, or have released it.
   system.processes.start_detached({"/proc/self/exe", "__wait", prepared.id},
                                   folder.waiter_log().string());
@@ -123,14 +124,16 @@ void stay_with(RunFolder& folder, engine::Engine& engine, Recorder& recorder, sy
                        ? std::optional{system.clock.monotonic() + seconds{folder.note().limit_s}}
                        : std::nullopt;
   while (true) {
-    const auto left = end ? std::optional{std::max(milliseconds{1}, *end - system.clock.monotonic())}
-                          : std::nullopt;
+    const auto left =
+        end ? std::optional{std::max(milliseconds{1}, *end - system.clock.monotonic())}
+            : std::nullopt;
     const bool has_ended = ask_patiently(system, [&] { return engine.wait(container, left); });
     if (!has_ended) engine.stop(container, stop_grace);
     const auto state = ask_patiently(system, [&] { return engine.find_container(container); });
     if (!state) return;  // somebody removed it; how it ended nobody can tell
     if (state->is_running || state->status == "restarting") {
-      if (has_ended) recorder.append_or_warn(audit::run_restart(folder.note().run, state->restarts));
+      if (has_ended)
+        recorder.append_or_warn(audit::run_restart(folder.note().run, state->restarts));
       continue;
     }
     engine::ContainerState ended = *state;

@@ -40,6 +40,18 @@ void remove_quietly(engine::Engine& engine, const std::string& name) {
   }
 }
 
+// What the engine itself said, as far as it can be told from the image's programs: exit 125 is its
+// own (docker run, "Exit status"); otherwise its lines begin so.
+std::string engines_words(const sys::ProcessResult& result) {
+  if (result.exit == 125) return result.err;
+  std::string words;
+  for (const std::string_view line : split(result.err, '\n')) {
+    const bool is_engines = line.starts_with("docker:") || line.starts_with("Error:");
+    if (result.exit != 0 && is_engines) words.append(line).append("\n");
+  }
+  return words;
+}
+
 // One probe container, which never outlives this function.
 ProbeOutcome probe(const Prepared& prepared, engine::Engine& engine, const std::string& nonce,
                    bool replaces_entrypoint) {
@@ -60,20 +72,18 @@ ProbeOutcome probe(const Prepared& prepared, engine::Engine& engine, const std::
   }
   if (result.timed_out) remove_quietly(engine, name);
   if (auto facts = preflight::parse_probe_output(result.out, nonce)) return {std::move(facts), ""};
-  // The job would meet the same; the engine's own codes are 125 and 126 (docker run, "Exit
-  // status").
-  const bool is_engines = result.exit == 125 || result.exit == 126 || result.exit == 127;
-  if (is_engines && engine::recognise(result.err)) {
+  const std::string words = engines_words(result);
+  if (engine::recognise(words)) {  // the job would meet the same
     throw engine::refusal(fmt::format("{} could not start a container of {}", engine.name(),
                                       prepared.plan.image.run_as),
-                          result.err);
+                          words);
   }
   if (result.timed_out)
     return {{}, fmt::format("the probe did not end within {} s", probe_timeout.count() / 1000)};
   // What the image prints may be anything that it was given, so only the engine's words are quoted.
   return {{},
           fmt::format("the probe gave no facts (exit {}){}", result.exit,
-                      is_engines ? ": " + last_lines(result.err) : "")};
+                      words.empty() ? "" : ": " + last_lines(words))};
 }
 
 preflight::Subject subject_of(const Prepared& prepared) {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace sparkrun::run {
 namespace {
@@ -93,7 +94,12 @@ plan::PinnedImage by_manifest(plan::PinnedImage pinned) {
 }  // namespace
 
 EnsuredImage ensure_image(const plan::PinnedImage& pinned, engine::Engine& engine,
-                          const PullRules& rules) {
+                          const PullRules& wanted) {
+  bool is_first = true;
+  PullRules rules = wanted;
+  rules.before_pull = [&] {
+    if (std::exchange(is_first, false)) wanted.before_pull();
+  };
   EnsuredImage found = find_or_pull(pinned, engine, rules);
   if (found.matched_by.empty() && !pinned.index.empty()) {
     found = find_or_pull(by_manifest(pinned), engine, rules);

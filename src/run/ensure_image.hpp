@@ -27,7 +27,8 @@ struct PullRules {
 };
 
 // Second phase: the pinned image is in the engine's store and is the pinned one. Local store first;
-// a pull goes by digest. Throws `registry.offline`, `engine.failed`, `engine.other_content`.
+// a pull goes by digest. Throws `registry.offline`, `engine.other_content`, and what the engine or
+// the registry behind it refuses (`engine.*`, `registry.*`).
 EnsuredImage ensure_image(const plan::PinnedImage& pinned, engine::Engine& engine,
                           const PullRules& rules);
 

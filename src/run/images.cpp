@@ -16,9 +16,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Podman writes its own registry before names that have none.
-bool is_ours(const std::string& tag) {
-  return tag.starts_with("sparkrun/") || tag.starts_with("localhost/sparkrun/");
+// The names that pinned_tag() gives; podman writes its own registry before them. A user's image may
+// be called sparkrun/ something, too.
+bool is_ours(std::string_view tag) {
+  constexpr std::string_view local = "localhost/", folder = "sparkrun/", mark = ":pinned-";
+  constexpr size_t digits = 12;
+  if (tag.starts_with(local)) tag.remove_prefix(local.size());
+  const size_t at = tag.find(mark);
+  return tag.starts_with(folder) && at != std::string_view::npos &&
+         is_lower_hex(tag.substr(at + mark.size()), digits);
 }
 
 std::vector<std::string> digests_of(const lock::Lockfile& lock) {
@@ -59,10 +65,15 @@ class Needs {
     }
   }
 
-  void add_run(const audit::Run& run) {
-    std::vector<std::string> digests = {run.index, run.manifest, run.config};
+  void add_run(const audit::Run& run, bool is_past) {
+    // The last one: a reference may name a digest of which nobody knows the kind.
+    std::vector<std::string> digests = {run.index, run.manifest, run.config,
+                                        std::string{split_once(run.reference, '@').second}};
     std::erase(digests, "");
-    needs_.push_back({.who = "run " + run.id, .digests = std::move(digests)});
+    needs_.push_back({.who = "run " + run.id,
+                      .digests = std::move(digests),
+                      .is_run = true,
+                      .is_past = is_past});
   }
 
   std::vector<ImageNeed> take() { return std::move(needs_); }
@@ -80,12 +91,14 @@ bool is_known_by(const engine::StoredImage& image, const std::string& digest) {
 
 }  // namespace
 
+bool KeptImage::has_other_names() const { return !std::ranges::all_of(image.tags, is_ours); }
+
 std::vector<std::string> KeptImage::removable_names() const {
   std::vector<std::string> names;
   std::ranges::copy_if(image.tags, std::back_inserter(names), is_ours);
-  if (names.size() == image.tags.size()) {
-    names.insert(names.end(), image.repo_digests.begin(), image.repo_digests.end());
-  }
+  if (has_other_names()) return names;
+  names.insert(names.end(), image.repo_digests.begin(), image.repo_digests.end());
+  names.push_back(image.id);  // podman keeps it without a name
   return names;
 }
 
@@ -94,11 +107,10 @@ std::vector<ImageNeed> image_needs(const profile::Project& project, const sys::S
   Needs needs;
   needs.add_folder(project.root / "lockfiles");
   needs.add_folder(system.environment.config_directory() / "lockfiles");
-  needs.add_folder(lock::remembered_folder(system.environment));
   needs.add_built_in();
   for (const audit::Run& run : runs) {
     if (fs::path{run.lock_path}.is_absolute()) needs.add_lock(run.lock_path);
-    if (run.time && *run.time >= since) needs.add_run(run);
+    needs.add_run(run, !run.time || *run.time < since);
   }
   return needs.take();
 }
@@ -106,11 +118,13 @@ std::vector<ImageNeed> image_needs(const profile::Project& project, const sys::S
 std::vector<KeptImage> kept_images(engine::Engine& engine, const std::vector<ImageNeed>& needs) {
   std::vector<KeptImage> kept;
   for (engine::StoredImage& image : engine.list_images("sparkrun/*")) {
+    if (std::ranges::none_of(image.tags, is_ours)) continue;
     KeptImage one{.image = std::move(image), .needed_by = {}};
     for (const ImageNeed& need : needs) {
       const bool is_needed = std::ranges::any_of(
           need.digests, [&](const std::string& digest) { return is_known_by(one.image, digest); });
-      if (is_needed) one.needed_by.push_back(need.who);
+      if (is_needed && !need.is_past) one.needed_by.push_back(need.who);
+      one.is_own |= is_needed && need.is_run;
     }
     kept.push_back(std::move(one));
   }

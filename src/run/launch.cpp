@@ -26,10 +26,10 @@ std::string read_value(const std::string& name, const std::string& path) {
   std::string value = sys::read_file(path, bytes_max).value_or("");
   while (value.ends_with('\n')) value.pop_back();
   if (!value.empty() && value.find('\0') == std::string::npos) return value;
-  throw Error{"env.missing",
+  throw Error{"file.unreadable",
               fmt::format("the value of `{}` is to come from {}, which {}", name, path,
                           value.empty() ? "is empty" : "holds a NUL"),
-              {{"variable", name}}};
+              {{"path", path}}};
 }
 
 // One job from start to end; see the contract in the header.

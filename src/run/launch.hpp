@@ -42,7 +42,7 @@ Ended launch(const plan::RunPlan& plan, const plan::LaunchExtras& extras,
              const OnBound& on_bound);
 
 // The values of the plan's [env_from_file], by name, each without the newlines at its end. Throws
-// `env.missing` where one cannot be had, `file.unreadable`.
+// `file.unreadable` where one cannot be had, is empty or holds a NUL.
 std::vector<std::pair<std::string, std::string>> read_file_variables(const plan::RunPlan& plan);
 
 }  // namespace sparkrun::run

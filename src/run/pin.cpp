@@ -30,8 +30,9 @@ PinnedImage to_image(const Lockfile& lock, const PinQuestion& question, std::str
     std::vector<std::string> have;
     for (const auto& [name, unused] : lock.platforms) have.push_back(name);
     throw Error{"registry.platform_missing",
-                fmt::format("the pin of {} has no {}; it has {}", lock.image, platform,
-                            fmt::join(have, ", "))};
+                fmt::format("the pin of {} has no {}; it has {} (`platforms` in the profile and "
+                            "`sparkrun lock` add one)",
+                            lock.image, platform, fmt::join(have, ", "))};
   }
   const lock::PlatformPin& pinned = entry->second;
   const auto text = [](const std::optional<Digest>& digest) {

@@ -41,7 +41,8 @@ plan::EngineTraits engine_traits(const engine::EngineFacts* facts, const engine:
   plan::EngineTraits traits{.name = engine.name(), .command = engine.command()};
   if (facts == nullptr) return traits;
   traits.is_rootless = facts->is_rootless;
-  traits.remote_address = facts->is_remote ? facts->address : "";
+  traits.is_remote = facts->is_remote;
+  traits.remote_address = facts->address.empty() ? "another host" : facts->address;
   // Docker's daemon raises limits as root; podman's containers are children of ours.
   const bool is_bound = facts->is_rootless || facts->name == "podman";
   if (is_bound && !facts->is_remote) traits.memlock_bytes_max = host.memlock_bytes_max;
@@ -109,12 +110,16 @@ profile::Profile find_profile(const std::string& target, const profile::Project&
 engine::Choice choose_engine(const profile::Profile* profile, const config::Settings& settings) {
   const bool is_profiles =
       profile != nullptr && !profile->engine.empty() && settings.origin("engine") != "--engine";
-  engine::Choice choice{
-      .name = is_profiles ? profile->engine : settings.text("engine"),
-      .said_by = is_profiles ? "profile " + profile->name : settings.origin("engine")};
-  // The user's words call the user's engine.
-  const bool is_users = choice.name == settings.text("engine") || settings.text("engine").empty();
-  if (is_users) choice.command = settings.list("engine_command");
+  engine::Choice choice{.name = is_profiles ? profile->engine : settings.text("engine"),
+                        .command = {}};
+  // Words of one's own call the engine that they end with; with another program they call whatever
+  // is chosen.
+  const std::vector<std::string> command = settings.list("engine_command");
+  if (command.empty()) return choice;
+  const std::string program = command.back().substr(command.back().rfind('/') + 1);
+  const bool names_engine = program == "docker" || program == "podman";
+  if (choice.name.empty() && names_engine) choice.name = program;
+  if (!names_engine || program == choice.name) choice.command = command;
   return choice;
 }
 
@@ -168,6 +173,9 @@ Prepared prepare(const Request& request, const profile::Project& project, sys::S
       plan::make_plan(profile, pin.image,
                       plan::choose_gpu_access(plan::requested_gpu(profile, request.options), facts),
                       request.options, surroundings);
+  // The pinned image is fetched by then; another pull would ask the registry again.
+  std::erase_if(prepared.plan.container,
+                [](const profile::OptionValue& value) { return value.option->key == "pull"; });
   try {
     check_trust(prepared.plan, surroundings, request, settings);
   } catch (const Error& error) {

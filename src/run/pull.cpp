@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "run/pull.hpp"
 
-#include "base/error.hpp"
 #include "base/text.hpp"
 #include "sys/files.hpp"
 
@@ -35,19 +34,12 @@ std::optional<int> cuda_major_of_driver(std::string_view driver) {
 std::vector<std::string> foresee_pull(const PullOutlook& outlook) {
   std::vector<std::string> warnings;
   const long long download = outlook.image.download_bytes;
-  if (download >= 0 && outlook.free_bytes) {
-    const std::string place = outlook.engine.root_directory;
-    if (*outlook.free_bytes < download) {
-      throw Error{"engine.no_space",
-                  fmt::format("{} has {} to download, and {} has {} left", outlook.image.run_as,
-                              human_bytes(download), place, human_bytes(*outlook.free_bytes)),
-                  {{"place", place}}};
-    }
-    if (*outlook.free_bytes < unpacked_factor * download) {
-      warnings.push_back(
-          fmt::format("{} to download and more when unpacked, and {} has only {} left",
-                      human_bytes(download), place, human_bytes(*outlook.free_bytes)));
-    }
+  if (download >= 0 && outlook.free_bytes && *outlook.free_bytes / unpacked_factor < download) {
+    const bool is_certain = *outlook.free_bytes < download;
+    warnings.push_back(fmt::format(
+        "{} to download{}, and {} has {} left: it {}", human_bytes(download),
+        is_certain ? "" : " and more when unpacked", outlook.engine.root_directory,
+        human_bytes(*outlook.free_bytes), is_certain ? "will hardly fit" : "may not fit"));
   }
   const auto of_driver = cuda_major_of_driver(outlook.driver);
   const auto of_image = parse_number(split_once(outlook.image.cuda_version, '.').first);
@@ -62,13 +54,20 @@ std::vector<std::string> foresee_pull(const PullOutlook& outlook) {
 
 std::optional<long long> free_image_bytes(const engine::EngineFacts& engine) {
   if (engine.is_remote || engine.root_directory.empty()) return std::nullopt;
-  return sys::free_bytes(engine.root_directory);
+  // The containerd store lies beside docker's own folder, wherever that is not a user's choice.
+  const bool is_default = engine.root_directory == "/var/lib/docker";
+  return sys::free_bytes(engine.image_store == "containerd" && is_default ? "/var/lib/containerd"
+                                                                          : engine.root_directory);
 }
 
-std::string pinned_tag(const std::string& profile, const plan::PinnedImage& image) {
+std::string pinned_tag(const std::string& profile, const std::string& run_as) {
   constexpr size_t digits = 12;
-  const std::string digest = image.run_as.substr(image.run_as.rfind(':') + 1);
-  return fmt::format("sparkrun/{}:pinned-{}", profile, digest.substr(0, digits));
+  // A profile's name may hold what a repository's may not (distribution/reference).
+  std::string name = profile;
+  std::ranges::replace(name, '_', '-');
+  while (name.ends_with('-')) name.pop_back();
+  const std::string digest = run_as.substr(run_as.rfind(':') + 1);
+  return fmt::format("sparkrun/{}:pinned-{}", name, digest.substr(0, digits));
 }
 
 }  // namespace sparkrun::run

@@ -20,8 +20,8 @@ struct PullOutlook {
   std::optional<long long> free_bytes;  // where the engine keeps images; nothing: unknown
 };
 
-// Before 10 GB move: what they will not fit into, or not run with. Gives warnings; throws
-// `engine.no_space` where not even the compressed layers fit.
+// Before 10 GB move: what they may not fit into, or not run with. Warnings only: layers that are
+// there already are not downloaded again.
 std::vector<std::string> foresee_pull(const PullOutlook& outlook);
 
 // Bytes that are left where the engine keeps its images, as far as this host can tell.
@@ -31,8 +31,8 @@ std::optional<long long> free_image_bytes(const engine::EngineFacts& engine);
 // 13 from 580 on, 12 from 525 on, 11 from 450 on); nothing for an older or unknown driver.
 std::optional<int> cuda_major_of_driver(std::string_view driver);
 
-// `sparkrun/PROFILE:pinned-` and 12 hex digits of the digest that is run by: keeps a pulled image
-// from `docker image prune`.
-std::string pinned_tag(const std::string& profile, const plan::PinnedImage& image);
+// `sparkrun/PROFILE:pinned-` and 12 hex digits of the digest that `run_as` names: keeps a pulled
+// image from `docker image prune`.
+std::string pinned_tag(const std::string& profile, const std::string& run_as);
 
 }  // namespace sparkrun::run

@@ -19,10 +19,10 @@ struct RunNote {
   std::string container;  // name
   std::string engine;     // docker, podman
   std::vector<std::string> engine_command;
-  std::string boot;         // boot id of the host when it was started
+  std::string boot;  // boot id of the host when it was started
   bool is_detached = false;
-  bool removes = false;     // a detached run's waiter removes the container at its end
-  long long limit_s = 0;    // --timeout; 0: none
+  bool removes = false;   // a detached run's waiter removes the container at its end
+  long long limit_s = 0;  // --timeout; 0: none
 };
 
 // `runs/RUN/` in the state folder: what is kept of a run while it goes on, and of a detached one

@@ -29,7 +29,7 @@ std::vector<engine::Choice> engines_of(const sys::Environment& environment,
   for (const RunFolder& folder : run_folders(environment)) {
     const RunNote& note = folder.note();
     if (seen.emplace(note.engine, note.engine_command).second) {
-      choices.push_back({.name = note.engine, .command = note.engine_command, .said_by = note.run});
+      choices.push_back({.name = note.engine, .command = note.engine_command});
     }
   }
   return choices;

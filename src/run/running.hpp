@@ -41,9 +41,9 @@ struct Running {
 // Throws `engine.*` only where no engine at all answers.
 Running find_running(sys::System& system, const config::Settings& settings);
 
-// The one that `text` means: a run's id or the start of it (4 characters or more), ^1 for the newest
-// that runs, a profile or a container's name; empty: the only one that runs. With `includes_ended`
-// also one whose container is still there. Nothing where none is meant. Throws
+// The one that `text` means: a run's id or the start of it (4 characters or more), ^1 for the
+// newest that runs, a profile or a container's name; empty: the only one that runs. With
+// `includes_ended` also one whose container is still there. Nothing where none is meant. Throws
 // `usage.which_run`, with a list, where several are.
 const GoingRun* find_going(const Running& running, const std::string& text, bool includes_ended);
 

@@ -12,6 +12,7 @@ plan::RunPlan written_plan(const profile::Profile& profile, const profile::Proje
                            const sys::System& system) {
   plan::PlanFacts facts = plan_facts(system, project, sys::read_host_facts(system.environment));
   facts.path_exists = [](const fs::path&) { return true; };
+  facts.keeps_unset_variables = true;
   for (const profile::HostVariable& variable : profile.env_from_host)
     facts.variables.emplace(variable.name, "");
   if (!profile.engine.empty()) {

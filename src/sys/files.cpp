@@ -177,9 +177,49 @@ fs::path real_path(const fs::path& path) {
   return fs::weakly_canonical(folder, failure) / end.filename();
 }
 
+// Not fs::weakly_canonical: that one takes a link whose end is missing for a missing file, and the
+// engine creates what is missing where the link leads.
+std::optional<fs::path> resolve_links(const fs::path& path) {
+  constexpr int links_max = 40;  // Linux' own limit (path_resolution(7))
+  fs::path real = "/";
+  std::vector<fs::path> left;  // the next component last
+  const auto push = [&](const fs::path& more) {
+    const std::vector<fs::path> parts{more.begin(), more.end()};
+    left.insert(left.end(), parts.rbegin(), parts.rend());
+  };
+  push(path);
+  for (int links = 0; !left.empty();) {
+    const fs::path part = left.back();
+    left.pop_back();
+    if (part.is_absolute()) {
+      real = "/";
+    } else if (part == "..") {
+      real = real.parent_path();
+    } else if (!part.empty() && part != ".") {
+      std::error_code failure;
+      const fs::path next = real / part;
+      const fs::file_type type = fs::symlink_status(next, failure).type();
+      if (type == fs::file_type::none) return std::nullopt;
+      if (type != fs::file_type::symlink) {
+        real = next;
+        continue;
+      }
+      const fs::path end = fs::read_symlink(next, failure);
+      if (failure || ++links > links_max) return std::nullopt;
+      push(end);
+    }
+  }
+  return real;
+}
+
 bool path_exists(const fs::path& path) {
   std::error_code failure;
   return fs::exists(path, failure);
+}
+
+bool is_taken(const fs::path& path) {
+  std::error_code failure;
+  return fs::exists(fs::symlink_status(path, failure));
 }
 
 bool is_folder(const fs::path& path) {

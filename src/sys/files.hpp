@@ -121,6 +121,10 @@ enum class Access { absent, denied, granted };
 // Whether this process may read and write what is there.
 Access access_to(const fs::path& path);
 
+// An absolute path without symbolic links, as far as it exists, those followed whose end is
+// missing; nothing where a link leads to where this user may not look.
+std::optional<fs::path> resolve_links(const fs::path& path);
+
 // Where a path leads, links followed, also when nothing is there yet.
 fs::path real_path(const fs::path& path);
 
@@ -133,6 +137,8 @@ void remove_file(const fs::path& path);
 
 // Whether something is there; an unreadable parent counts as "no".
 bool path_exists(const fs::path& path);
+// Whether the name is taken, if only by a link that leads nowhere.
+bool is_taken(const fs::path& path);
 bool is_folder(const fs::path& path);
 
 }  // namespace sparkrun::sys

@@ -343,7 +343,9 @@ TEST_F(DockerTest, SaysThatAVisiblePullFailed) {
   script.exit(1);
   world.processes.script = &script;
 
-  EXPECT_EQ(error_of([&] { engine->pull("a", "", true); }).id(), "engine.failed");
+  world.processes.on({"docker", "pull", "--quiet", "a"}, {.err = "toomanyrequests", .exit = 1});
+
+  EXPECT_EQ(error_of([&] { engine->pull("a", "", true); }).id(), "registry.rate_limited");
 }
 
 TEST_F(DockerTest, EndsAVisiblePullWhenInterrupted) {

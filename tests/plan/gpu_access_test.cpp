@@ -81,6 +81,14 @@ TEST(GpuAccess, AnExplicitWayThatTheEngineLacksSaysWhatIsMissing) {
   EXPECT_NO_THROW(choose_gpu_access({.access = GpuAccess::cdi}, &remote));
 }
 
+TEST(GpuAccess, DevicesAreFoundAmongWhatElseTheFlagSays) {
+  EXPECT_EQ(device_names("count=2"), (std::vector<std::string>{"0", "1"}));
+  EXPECT_EQ(device_names("driver=nvidia,count=all"), std::vector<std::string>{"all"});
+  EXPECT_EQ(device_names("capabilities=utility,\"device=1,GPU-8f\""),
+            (std::vector<std::string>{"1", "GPU-8f"}));
+  EXPECT_EQ(device_names("device=0"), std::vector<std::string>{"0"});
+}
+
 TEST(GpuAccess, DevicesOfTheCommandLineAskForAGpu) {
   profile::Profile profile;
   profile.gpu = {.access = GpuAccess::none, .devices = "all"};

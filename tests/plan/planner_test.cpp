@@ -77,6 +77,7 @@ TEST(Planner, PassesValuesOfFilesByName) {
 
 TEST(Planner, LooksForNothingOnARemoteEngine) {
   PlanFacts facts = made_up_facts();
+  facts.engine.is_remote = true;
   facts.engine.remote_address = "ssh://spark";
 
   const RunPlan plan =
@@ -295,7 +296,13 @@ TEST(Paths, LinksAreResolvedAsFarAsThePathExists) {
   folder.make("real");
   fs::create_directory_symlink(folder / "real", folder / "link");
 
-  EXPECT_EQ(resolve_links(folder / "link/new"), folder / "real/new");
+  fs::create_symlink(folder / "real/gone", folder / "dangling");
+  fs::create_symlink("loop", folder / "loop");
+
+  EXPECT_EQ(sys::resolve_links(folder / "link/new"), folder / "real/new");
+  EXPECT_EQ(sys::resolve_links(folder / "link/../real/./x"), folder / "real/x");
+  EXPECT_EQ(sys::resolve_links(folder / "dangling/x"), folder / "real/gone/x");
+  EXPECT_EQ(sys::resolve_links(folder / "loop"), std::nullopt);
 }
 
 }  // namespace

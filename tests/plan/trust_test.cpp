@@ -113,6 +113,7 @@ TEST(Trust, IsNeededForSourcesOfMounts) {
       {"/home/other/data", "home"},
       {"/tmp/tmux-1000", "credentials"},
       {"/tmp/x", ""},
+      {"/tmp", "credentials"},
   };
   for (const Need& row : table) {
     const auto needs =
@@ -144,8 +145,8 @@ TEST(Trust, IsNeededForExtraArgsInEverySpelling) {
       {"['--mount=TYPE=bind,Source=/etc,dst=/h']", "host-root container.extra_args /etc"},
       {"['--mount=type=glob,src=/et*,dst=/h']",
        "unknown-option container.extra_args type=glob,src=/et*,dst=/h"},
-      {"['--mount=type=bind,\"src=./a\"\"b\",dst=/h']",
-       "unknown-option container.extra_args type=bind,\"src=./a\"\"b\",dst=/h"},
+      {"['--mount=type=bind,\"src=/etc/a\"\"b\",dst=/h']",
+       "host-root container.extra_args /etc/a\"b"},
       {"['--mount=type=bind,\"src=/data/a,b\",dst=/h']", ""},
       {"['--network=container:x']", "other-container container.extra_args container:x"},
       {"['--pid=ns:/proc/1/ns/pid']", "other-container container.extra_args ns:/proc/1/ns/pid"},
@@ -160,8 +161,12 @@ TEST(Trust, IsNeededForExtraArgsInEverySpelling) {
       {"['--device=/dev/null,/dev/sda']", "raw-device container.extra_args /dev/null,/dev/sda"},
       {"['--runtime=./evil']", "unknown-option container.extra_args ./evil"},
       {"['--log-opt', 'path=/home/me/.bashrc']",
-       "host-root container.extra_args path=/home/me/.bashrc"},
+       "unknown-option container.extra_args path=/home/me/.bashrc"},
       {"['--log-opt', 'max-size=1m']", ""},
+      {"['--log-opt', 'PATH=/x']", "unknown-option container.extra_args PATH=/x"},
+      {"['--annotation=a=b']", "unknown-option container.extra_args a=b"},
+      {"['--network=name=container:db']", "other-container container.extra_args name=container:db"},
+      {"['-v', '/data:/x:z,U']", "unknown-option container.extra_args U"},
       {"['--label-file=/etc/shadow']", "host-env container.extra_args /etc/shadow"},
       {"['--mount=type=bind,src=/tmp/x,dst=/x,bind-propagation=shared']", ""},
       {"['--pid', 'host']", "host-pid container.extra_args host"},

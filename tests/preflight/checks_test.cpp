@@ -227,9 +227,13 @@ TEST(EngineCheck, WantsWhatTheGpuAccessNeeds) {
       {{.name = "docker", .is_remote = true},
        GpuAccess::cdi,
        "skip: the CDI specifications of a remote engine cannot be seen"},
-      {{.name = "docker"}, GpuAccess::gpus, "pass: docker"},
+      {{.name = "docker", .has_toolkit = true}, GpuAccess::gpus, "pass: docker"},
+      {{.name = "docker"},
+       GpuAccess::gpus,
+       "warn: docker, and nothing of the NVIDIA Container Toolkit is installed here: `--gpus` will "
+       "hardly work"},
       {{.name = "docker", .is_rootless = true}, GpuAccess::none, "pass: docker"},
-      {{.name = "docker", .is_rootless = true},
+      {{.name = "docker", .has_toolkit = true, .is_rootless = true},
        GpuAccess::gpus,
        "warn: docker, but it runs rootless and may not open the device nodes or raise the memlock "
        "limit"},

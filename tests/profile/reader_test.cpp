@@ -146,6 +146,10 @@ TEST(ProfileReader, SaysWhereAndWhatIsWrong) {
       {"[[mount]]\nsource = \"/a\"\ntarget = \"/b\"\noptions = [\"z,U\"]",
        "p.toml:6:1: `z,U` cannot be one of `mount.options`; they are words such as `z` or "
        "`rshared`"},
+      {"[container.ulimits]\nmemlock = \"maxx\"",
+       "p.toml:4:1: `container.ulimits.memlock` must be a number or SOFT:HARD, not `maxx`"},
+      {"[container.ulimits]\nnofile = \"max\"",
+       "p.toml:4:1: `container.ulimits.nofile` must be a number or SOFT:HARD, not `max`"},
       {"[env_from_file]\nA = \"\"",
        "p.toml:4:1: `env_from_file.A` is empty; name the file that holds the value"},
       {"[env_from_file]\n\"A-B\" = \"f\"", "p.toml:4:1: `A-B` is not the name of a variable"},
@@ -302,13 +306,14 @@ TEST(ProfileReader, LetsOnlyOptionsIntoExtraArgs) {
 
   EXPECT_EQ(problem(R"(["--gpus", "all"])"), "0 problems");
   EXPECT_EQ(problem(R"(["--new-flag=x", "--other-new-flag"])"), "0 problems");
-  EXPECT_NE(problem(R"(["--rm", "evil/image", "sh"])").find("`evil/image` is none"),
+  EXPECT_NE(problem(R"(["--rm", "evil/image", "sh"])").find("`evil/image` is no option"),
             std::string::npos);
-  EXPECT_NE(problem(R"(["--new-flag", "x"])").find("`x` is none"), std::string::npos);
-  EXPECT_NE(problem(R"(["--rm", "--"])").find("`--` is none"), std::string::npos);
+  EXPECT_NE(problem(R"(["--new-flag", "x"])").find("`x` is no option"), std::string::npos);
+  EXPECT_NE(problem(R"(["--rm", "--"])").find("`--` is no option"), std::string::npos);
   EXPECT_NE(problem(R"(["--pid"])").find("lacks its value"), std::string::npos);
-  EXPECT_NE(problem(R"(["-d"])").find("`-d` cannot be"), std::string::npos);
-  EXPECT_NE(problem(R"(["--name=x"])").find("`--name` cannot be"), std::string::npos);
+  EXPECT_NE(problem(R"(["-d"])").find("`-d`: write `detach` in [container]"), std::string::npos);
+  EXPECT_NE(problem(R"(["--name=x"])").find("`--name`: write `name` in [container]"),
+            std::string::npos);
 }
 
 TEST(ProfileReader, MergesTablesAndReplacesTheRest) {

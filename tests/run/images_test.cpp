@@ -21,6 +21,8 @@ std::string lock_text(const std::string& index, const std::string& manifest) {
          "\"\n";
 }
 
+const std::string tag = "sparkrun/a:pinned-0123456789ab";
+
 class ImagesTest : public testing::Test {
  protected:
   std::vector<KeptImage> kept(const std::vector<audit::Run>& runs = {}) {
@@ -33,9 +35,8 @@ class ImagesTest : public testing::Test {
   test::FakeEngine engine;
 };
 
-TEST_F(ImagesTest, AreNeededByLocksPinsAndRecentRuns) {
+TEST_F(ImagesTest, AreNeededByLocksAndRecentRuns) {
   world.folder.write("work/lockfiles/app.lock", lock_text("index", "manifest"));
-  world.folder.write("state/sparkrun/pins/x.lock", lock_text("remembered", "m2"));
   const auto elsewhere = world.folder.write("elsewhere/lockfiles/b.lock", lock_text("i3", "m3"));
   const auto now = world.clock.now();
   const std::vector<audit::Run> runs = {
@@ -46,20 +47,33 @@ TEST_F(ImagesTest, AreNeededByLocksPinsAndRecentRuns) {
   };
   const auto by_digest = [](const std::string& name) {
     return engine::StoredImage{.id = digest_of("id " + name),
+                               .tags = {tag},
                                .repo_digests = {"reg.test/app@" + digest_of(name)}};
   };
-  engine.tagged = {by_digest("index"),       by_digest("remembered"), {.id = digest_of("config")},
-                   {.id = digest_of("old")}, by_digest("m3"),         by_digest("unknown")};
+  engine.tagged = {by_digest("index"),
+                   by_digest("remembered"),
+                   {.id = digest_of("config"), .tags = {tag}},
+                   {.id = digest_of("old"), .tags = {tag}},
+                   by_digest("m3"),
+                   by_digest("unknown")};
 
   const auto images = kept(runs);
 
   ASSERT_EQ(images.size(), 6U);
   EXPECT_EQ(images[0].needed_by, Strings{"lock " + (world.work() / "lockfiles/app.lock").string()});
-  EXPECT_EQ(images[1].needed_by.size(), 1U);
+  EXPECT_TRUE(images[1].needed_by.empty());
+  EXPECT_FALSE(images[1].is_own);  // no run of ours ever used it
   EXPECT_EQ(images[2].needed_by, Strings{"run 01A"});
   EXPECT_TRUE(images[3].needed_by.empty());
+  EXPECT_TRUE(images[3].is_own);
   EXPECT_EQ(images[4].needed_by, Strings{"lock " + elsewhere.string()});
   EXPECT_TRUE(images[5].needed_by.empty());
+}
+
+TEST_F(ImagesTest, AreNotOursByTheirFolderAlone) {
+  engine.tagged = {{.tags = {"sparkrun/dev:latest"}}, {.tags = {"sparkrun/a:pinned-x"}}, {}};
+
+  EXPECT_TRUE(kept().empty());
 }
 
 TEST_F(ImagesTest, ALockThatCannotBeReadMayNeedAnything) {
@@ -69,16 +83,15 @@ TEST_F(ImagesTest, ALockThatCannotBeReadMayNeedAnything) {
 }
 
 TEST_F(ImagesTest, LoseOurNamesOnlyWhereOthersGaveThemOne) {
-  const KeptImage ours{.image = {.tags = {"sparkrun/a:pinned-1", "localhost/sparkrun/b:pinned-2"},
-                                 .repo_digests = {"reg.test/a@sha256:1"}},
-                       .needed_by = {}};
-  const KeptImage shared{
-      .image = {.tags = {"sparkrun/a:pinned-1", "mine:1"}, .repo_digests = {"reg.test/a@sha256:1"}},
+  const KeptImage ours{
+      .image = {.tags = {tag, "localhost/" + tag}, .repo_digests = {"reg.test/a@sha256:1"}},
       .needed_by = {}};
+  const KeptImage shared{
+      .image = {.tags = {tag, "mine:1"}, .repo_digests = {"reg.test/a@sha256:1"}}, .needed_by = {}};
 
-  EXPECT_EQ(ours.removable_names(), (Strings{"sparkrun/a:pinned-1", "localhost/sparkrun/b:pinned-2",
-                                             "reg.test/a@sha256:1"}));
-  EXPECT_EQ(shared.removable_names(), Strings{"sparkrun/a:pinned-1"});
+  EXPECT_EQ(ours.removable_names(),
+            (Strings{tag, "localhost/" + tag, "reg.test/a@sha256:1", "sha256:1"}));
+  EXPECT_EQ(shared.removable_names(), Strings{tag});
 }
 
 }  // namespace

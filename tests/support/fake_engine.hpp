@@ -63,6 +63,10 @@ class FakeEngine final : public engine::Engine {
     return tagged;
   }
   void remove_image(const std::string& reference) override { note("remove_image", reference); }
+  bool has_container_of(const std::string& image_id) override {
+    note("has_container_of", image_id);
+    return false;
+  }
   std::optional<engine::LocalImage> find_image(const std::string& reference) override {
     note("find_image", reference);
     return find(images, reference);

@@ -53,7 +53,8 @@ std::string check_text(const preflight::Check& check) {
 std::string error_text(const ErrorKind& kind) {
   std::string text = fmt::format("{}\n\n{}\n\n", kind.id, kind.explanation);
   const std::string hint = Error{kind.id, ""}.hint();
-  if (!hint.empty()) text += fmt::format("What to do: {}\n", hint);
+  const bool is_placeholder = kind.hint.starts_with('{') && kind.hint.ends_with('}');
+  if (!hint.empty() && !is_placeholder) text += fmt::format("What to do: {}\n", hint);
   const std::string_view moved =
       kind.exit_code == ExitCode::interrupted ? "" : " (a real `run` adds 100)";
   return text + fmt::format("Exit code: {}{}\nWorth a retry: {}\n",

@@ -12,6 +12,7 @@ namespace {
 
 constexpr auto options = std::to_array<Option>({
     {"--days", "", Takes::value, "N", "a run counts for so long (30)"},
+    engine_option,
 });
 
 std::string needed_by(const run::KeptImage& image) {
@@ -23,7 +24,7 @@ std::string needed_by(const run::KeptImage& image) {
 }
 
 int run(const Arguments& arguments, Context& context) {
-  const ImageStore store = find_images(context, parse_days(arguments));
+  const ImageStore store = find_images(arguments, context, "image ls");
   Json json = Json::array();
   std::vector<std::vector<std::string>> rows = {{"TAG", "ID", "SIZE", "NEEDED BY"}};
   for (const run::KeptImage& image : store.images) {

@@ -64,6 +64,7 @@ Checked check_image(const run::Request& request, const std::vector<std::string>&
                     const profile::Project& project, Context& context, engine::Engine& engine) {
   run::Prepared prepared = run::prepare(request, project, context.system, context.settings, engine);
   for (const std::string& note : prepared.notes) context.output.note(note);
+  for (const std::string& warning : prepared.plan.warnings) context.output.warning(warning);
   const run::EnsuredImage ensured = ensure_image(prepared, request.talk, engine, context);
   prepared.plan.image.run_as = ensured.run_as;
   return {run::check(prepared, ensured.image, engine, context.system.clock, only), prepared.host};

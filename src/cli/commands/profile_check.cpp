@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.hpp"
 #include "base/json_value.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
+#include "plan/trust.hpp"
 #include "profile/store.hpp"
+#include "run/prepare.hpp"
 #include "run/written_plan.hpp"
 
 #include <fmt/format.h>
@@ -32,6 +35,12 @@ std::vector<std::string> warnings_of(const profile::Profile& profile,
   const plan::RunPlan plan = run::written_plan(profile, project, system);
   std::vector<std::string> warnings = plan.warnings;
   warnings.insert(warnings.end(), plan.lints.begin(), plan.lints.end());
+  const plan::PlanFacts facts =
+      run::plan_facts(system, project, sys::read_host_facts(system.environment));
+  for (const plan::TrustNeed& need : plan::trust_needs(plan, facts)) {
+    warnings.push_back(fmt::format("a run will ask for `--allow {}`: {} `{}`", need.name,
+                                   need.where, printable(need.value)));
+  }
   return warnings;
 }
 

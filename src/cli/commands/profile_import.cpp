@@ -2,6 +2,7 @@
 #include "base/json_value.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/profiles.hpp"
 #include "plan/trust.hpp"
 #include "profile/import/expansion.hpp"
 #include "profile/import/importer.hpp"
@@ -59,28 +60,12 @@ Imported import(const Arguments& arguments, Context& context, const profile::Imp
                               facts);
 }
 
-// A path that no expansion can be refused for: only what the profile asks for matters here.
-void set_variables(sys::Environment& environment, const profile::Profile& profile) {
-  const auto set_all = [&](std::string_view text) {
-    for (size_t at = text.find("${"); at != std::string_view::npos; at = text.find("${", at + 2)) {
-      const std::string name{text.substr(at + 2, text.find('}', at) - at - 2)};
-      std::string& value = environment.variables[name];
-      if (value.empty()) value = "/" + name;
-    }
-  };
-  for (const profile::Mount& mount : profile.mounts) set_all(mount.source);
-  for (const profile::OptionValue& option : profile.container) {
-    for (const std::string& value : option.values) set_all(value);
-  }
-}
-
 // What a run would say of it: what has no effect, and what it will ask to be allowed.
 void add_notes_of_plan(Imported& imported, const Context& context,
                        const profile::Project& project) {
   profile::Profile profile = imported.profile;
   profile.origin = profile::Origin::project;
-  sys::System system = context.system;
-  set_variables(system.environment, profile);
+  const sys::System& system = context.system;
   const plan::RunPlan plan = run::written_plan(profile, project, system);
   for (const auto& warnings : {plan.warnings, plan.lints}) {
     for (const std::string& warning : warnings) imported.notes.push_back({true, warning});
@@ -95,17 +80,6 @@ void add_notes_of_plan(Imported& imported, const Context& context,
     imported.notes.push_back(
         {true, fmt::format("a run will ask for `--allow {}`: {}", name, join(values, ", "))});
   }
-}
-
-bool write(const fs::path& path, const std::string& toml, const Arguments& arguments) {
-  if (arguments.has("--dry-run")) return false;
-  std::error_code unknown;
-  if (!arguments.has("--force") && fs::exists(fs::symlink_status(path, unknown))) {
-    throw Error{"profile.exists", fmt::format("{} is there already", path.string())};
-  }
-  sys::make_directories(path.parent_path(), 0755);
-  sys::write_file_atomically(path, toml);
-  return true;
 }
 
 void print(const std::string& name, const fs::path& path, const Imported& imported, bool wrote,
@@ -130,18 +104,16 @@ void print(const std::string& name, const fs::path& path, const Imported& import
 
 int run(const Arguments& arguments, Context& context) {
   const std::string name = arguments.value_or("NAME", "");
-  if (!profile::is_profile_name(name)) {
-    fail_usage("usage.bad_value",
-               fmt::format("`{}` is not a profile name: a-z, 0-9, `-` and `_`, at most 63",
-                           printable(name)));
-  }
+  require_profile_name(name, "profile import");
   const profile::Project project =
       profile::find_project(context.system.environment, context.directory);
   Imported imported = import(arguments, context, import_facts(context, project));
   add_notes_of_plan(imported, context, project);
-  const fs::path path = project.root / "profiles" / (name + ".toml");
-  const bool wrote = write(path, imported.toml, arguments);
-  print(name, path, imported, wrote, context.output);
+  const bool writes = !arguments.has("--dry-run");
+  const fs::path path = writes
+                            ? write_profile(project, name, imported.toml, arguments.has("--force"))
+                            : project.root / "profiles" / (name + ".toml");
+  print(name, path, imported, writes, context.output);
   return 0;
 }
 

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "base/error.hpp"
 #include "base/json_value.hpp"
-#include "base/suggest.hpp"
-#include "base/text.hpp"
 #include "base/toml.hpp"
 #include "cli/command.hpp"
+#include "cli/profiles.hpp"
 #include "oci/reference.hpp"
-#include "profile/reader.hpp"
 #include "profile/store.hpp"
-#include "sys/files.hpp"
 
 #include <fmt/format.h>
 
@@ -33,7 +29,7 @@ std::string profile_text(const std::string& base, const std::string& image) {
   if (!image.empty()) text += fmt::format("image = {}\n", toml_string(image));
   return text + R"(summary = ""
 
-# purpose = "training"          # or "inference", "tool": some checks depend on it
+# purpose = "training"          # or "inference", "tool": some warnings depend on it
 # command = ["python3", "train.py"]
 # env_from_host = ["HF_TOKEN"]  # passed by name, never by value; "NAME?" may be unset
 
@@ -50,18 +46,9 @@ std::string profile_text(const std::string& base, const std::string& image) {
 )";
 }
 
-std::string checked_name(const Arguments& arguments) {
-  const std::string name = arguments.value_or("NAME", "");
-  if (profile::is_profile_name(name)) return name;
-  throw Error{"usage.bad_value",
-              fmt::format("`{}` is not a profile name: a-z, 0-9, - and _, at most 63, a letter or "
-                          "digit first",
-                          printable(name)),
-              {{"command", "profile new"}}};
-}
-
 int run(const Arguments& arguments, Context& context) {
-  const std::string name = checked_name(arguments);
+  const std::string name = arguments.value_or("NAME", "");
+  require_profile_name(name, "profile new");
   const std::string image = arguments.value_or("--image", "");
   if (!image.empty()) static_cast<void>(oci::Reference::parse(image));
   const profile::Project project =
@@ -69,12 +56,8 @@ int run(const Arguments& arguments, Context& context) {
   const std::string base = arguments.value_or("--extends", "pytorch");
   static_cast<void>(profile::Store{project, context.system.environment}.load(base));
 
-  const sys::fs::path path = project.root / "profiles" / (name + ".toml");
-  if (sys::path_exists(path) && !arguments.has("--force")) {
-    throw Error{"profile.exists", fmt::format("{} is there already", path.string())};
-  }
-  sys::make_directories(path.parent_path(), 0755);
-  sys::write_file_atomically(path, profile_text(base, image));
+  const sys::fs::path path =
+      write_profile(project, name, profile_text(base, image), arguments.has("--force"));
   if (context.output.json)
     context.output.result_json(Json{{"profile", name}, {"path", path.string()}});
   else
@@ -89,6 +72,7 @@ extern const Command profile_new_command{
     .summary = "write a short profile to start from",
     .options = options,
     .run = run,
-    .description = "Writes profiles/NAME.toml in the project, never over one that is there."};
+    .description =
+        "Writes profiles/NAME.toml in the project; over one that is there only with --force."};
 
 }  // namespace sparkrun::cli

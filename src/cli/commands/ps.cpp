@@ -18,7 +18,8 @@ constexpr auto options = std::to_array<Option>({
 std::string age(const run::GoingRun& run, const sys::Clock& clock) {
   const auto started = run.started();
   if (!started || !run.container.is_running) return "-";
-  return human_duration(std::chrono::duration_cast<std::chrono::milliseconds>(clock.now() - *started));
+  return human_duration(
+      std::chrono::duration_cast<std::chrono::milliseconds>(clock.now() - *started));
 }
 
 // Who will write down how it ends.
@@ -62,7 +63,8 @@ extern const Command ps_command{
     .options = options,
     .run = run,
     .description =
-        "KEPT BY says who records the end: the sparkrun that started the run, the waiter of a run in\n"
+        "KEPT BY says who records the end: the sparkrun that started the run, the waiter of a run "
+        "in\n"
         "the background, or nobody, where both were killed: `sparkrun stop RUN` ends such a run."};
 
 }  // namespace sparkrun::cli

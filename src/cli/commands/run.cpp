@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/csv.hpp"
 #include "base/digest.hpp"
 #include "base/error.hpp"
 #include "base/json_value.hpp"
@@ -8,6 +9,7 @@
 #include "cli/preflight_text.hpp"
 #include "cli/registry.hpp"
 #include "plan/argv.hpp"
+#include "profile/container_reader.hpp"
 #include "profile/values.hpp"
 #include "run/background.hpp"
 #include "run/check.hpp"
@@ -87,6 +89,28 @@ profile::Mount parse_volume(const std::string& text) {
   return mount;
 }
 
+// A bind mount or a volume that is no more than that; nothing for what docker alone can read.
+std::optional<profile::Mount> parse_mount(const std::string& text) {
+  const auto fields = parse_csv_record(text);
+  if (!fields) fail(fmt::format("`--mount {}` is not one line of KEY=VALUE,..", printable(text)));
+  profile::Mount mount;
+  for (const std::string& field : *fields) {
+    const auto [key, value] = split_once(field, '=');
+    if (key == "type" && (value == "bind" || value == "volume"))
+      continue;
+    else if (key == "source" || key == "src")
+      mount.source = value;
+    else if (key == "target" || key == "dst" || key == "destination")
+      mount.target = value;
+    else if ((key == "readonly" || key == "ro") && (value.empty() || value == "true"))
+      mount.read_only = true;
+    else
+      return std::nullopt;
+  }
+  if (mount.source.empty() || !mount.target.starts_with('/')) return std::nullopt;
+  return mount;
+}
+
 profile::HostVariable parse_host_variable(std::string name) {
   const bool is_optional = name.ends_with('?');
   if (is_optional) name.pop_back();
@@ -100,20 +124,35 @@ profile::HostVariable parse_host_variable(std::string name) {
 void choose_gpu(const Arguments& arguments, plan::RunOptions& plan) {
   using profile::GpuAccess;
   const profile::Option* const flag = profile::find_by_key("runtime");
-  const auto runtime = std::ranges::find(plan.container, flag, &profile::OptionValue::option);
   const auto devices = arguments.value("--gpus");
-  if (devices == "none")
-    plan.gpu_access = GpuAccess::none;
-  else if (devices)
-    plan.gpu_devices = *devices;
-  if (runtime != plan.container.end()) {
-    const bool is_nvidias = runtime->values.front() == "nvidia";
-    plan.gpu_access = is_nvidias ? (devices ? GpuAccess::runtime_and_gpus : GpuAccess::runtime)
-                                 : (devices ? GpuAccess::gpus : GpuAccess::none);
-    if (is_nvidias) plan.container.erase(runtime);
+  const bool wants_none = devices == "none";
+  if (devices && !wants_none) plan.gpu_devices = *devices;
+  if (wants_none) plan.gpu_access = GpuAccess::none;
+  std::string runtime;  // the last one, as for docker
+  std::erase_if(plan.container, [&](const profile::OptionValue& value) {
+    if (value.option == flag) runtime = value.values.front();
+    return value.option == flag;
+  });
+  const auto access = arguments.value("--gpu-access");
+  const bool has_own_runtime = access && access->starts_with("runtime");
+  if (access && ((wants_none && *access != "none") || runtime == "nvidia" ||
+                 (!runtime.empty() && (has_own_runtime || *access == "auto")))) {
+    fail(fmt::format("`--gpu-access {}` contradicts {}", *access,
+                     wants_none ? "`--gpus none`" : "`--runtime " + printable(runtime) + "`"));
   }
-  if (const auto access = arguments.value("--gpu-access"))
-    plan.gpu_access = profile::parse_gpu_access(*access);
+  if (runtime == "nvidia") {
+    if (wants_none) fail("`--runtime nvidia` brings a GPU, and `--gpus none` wants none");
+    plan.gpu_access = devices ? GpuAccess::runtime_and_gpus : GpuAccess::runtime;
+  } else if (!runtime.empty()) {
+    if (!devices && !access)
+      fail(
+          fmt::format("`--runtime {}` takes the place of nvidia's: say how the job reaches the GPU "
+                      "(--gpus all, --gpus none, or --gpu-access)",
+                      printable(runtime)));
+    if (!wants_none) plan.gpu_access = GpuAccess::gpus;
+    plan.container.push_back({.option = flag, .values = {runtime}});
+  }
+  if (access) plan.gpu_access = profile::parse_gpu_access(*access);
 }
 
 // Files that are named on the command line are looked for where the command line was typed.
@@ -154,10 +193,18 @@ run::Request to_request(const Arguments& arguments, const sys::Environment& envi
   plan.command = arguments.command();
   plan.container = arguments.engine_flags();
   plan.extra_args = arguments.values("--arg");
-  for (const std::string& mount : arguments.values("--mount"))
-    plan.extra_args.push_back("--mount=" + mount);
+  for (const std::string& fault : profile::faults_of_words(plan.extra_args))
+    fail("--arg: " + printable(fault));
+  for (const std::string& text : arguments.values("--mount")) {
+    if (auto mount = parse_mount(text))
+      plan.mounts.push_back(std::move(*mount));
+    else
+      plan.extra_args.push_back("--mount=" + text);
+  }
   if (const auto limit = arguments.value("--timeout")) request.limit = parse_limit(*limit);
   plan.mounts_working_directory = arguments.has("--here");
+  if (plan.mounts_working_directory && environment.working_directory == "/")
+    fail("`--here`: the root folder cannot be mounted at its own place");
   plan.mounts_hf_cache = arguments.has("--hf-cache");
   choose_gpu(arguments, plan);
   resolve_env_files(plan, environment);
@@ -167,6 +214,8 @@ run::Request to_request(const Arguments& arguments, const sys::Environment& envi
     plan.mounts.push_back(parse_volume(volume));
   for (const std::string& entry : arguments.values("--env")) {
     const auto [name, value] = split_once(entry, '=');
+    if (!profile::is_plain_name(name))
+      fail(fmt::format("`--env {}`: that is not the name of a variable", printable(name)));
     if (name.size() == entry.size())
       plan.env_from_host.push_back({.name = entry, .is_required = true});
     else

@@ -53,8 +53,7 @@ int run(const Arguments& arguments, Context& context) {
   for (const run::GoingRun* run : chosen) {
     stop(*run, grace, recorder, context.system.environment);
     json.push_back({{"run", run->run}, {"container", run->container.name}});
-    if (!context.output.json)
-      context.output.result(fmt::format("{}: stopped\n", run->run));
+    if (!context.output.json) context.output.result(fmt::format("{}: stopped\n", run->run));
   }
   for (const std::string& warning : recorder.warnings()) context.output.warning(warning);
   if (context.output.json) context.output.result_json(json);

@@ -13,7 +13,8 @@ namespace {
 
 constexpr auto options = std::to_array<Option>({target_option});
 
-// How it ended, from the ledger: the waiter has written that by the time that it lets the folder go.
+// How it ended, from the ledger: the waiter has written that by the time that it lets the folder
+// go.
 int recorded_exit(const std::string& run, Context& context) {
   const auto ledgers = audit::find_ledgers(
       run::audit_root(context.settings, context.system.environment), context.system.clock);

@@ -17,8 +17,7 @@ int run(const Arguments& arguments, Context& context) {
   auto folder = run::RunFolder::find(context.system.environment, arguments.value_or("RUN", ""));
   if (!folder) throw Error{"run.none", "there is no such run"};
   const auto engine = engine::open(
-      {.name = folder->note().engine, .command = folder->note().engine_command, .said_by = "run"},
-      context.system);
+      {.name = folder->note().engine, .command = folder->note().engine_command}, context.system);
   run::Recorder recorder = open_recorder(context);
   run::stay_with(*folder, *engine, recorder, context.system);
   for (const std::string& warning : recorder.warnings()) context.output.warning(warning);

@@ -48,6 +48,14 @@ CheckResult judge_gpu_access(const engine::EngineFacts& engine, GpuAccess access
     case GpuAccess::cdi:
       return judge_cdi(engine);
     case GpuAccess::gpus:  // whether the hook of --gpus is there shows when a container starts
+      if (engine.name == "docker" && !engine.is_remote && !engine.has_toolkit) {
+        return warned(
+            name_of(engine) +
+                ", and nothing of the NVIDIA Container Toolkit is installed "
+                "here: `--gpus` will hardly work",
+            "`sudo apt install nvidia-container-toolkit`, then " + std::string{register_runtime});
+      }
+      break;
     case GpuAccess::automatic:
     case GpuAccess::none:
       break;

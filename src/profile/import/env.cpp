@@ -15,17 +15,28 @@ namespace {
 
 using NameValue = std::pair<std::string, std::string>;
 
+// A base64 key may begin with a slash, but hardly with one of these.
+bool is_usual_path(std::string_view value) {
+  constexpr std::array roots = std::to_array<std::string_view>(
+      {"/run/", "/etc/", "/home/", "/root/", "/var/", "/opt/", "/tmp/", "/mnt/", "/data/",
+       "/workspace/", "/app/", "/srv/", "/secrets/"});
+  return std::ranges::any_of(roots, [&](auto root) { return value.starts_with(root); });
+}
+
 // What stands where a secret could: switches, numbers, paths, and words that say there is none.
 bool is_harmless(std::string_view value) {
   constexpr std::array words =
       std::to_array<std::string_view>({"", "true", "false", "yes", "no", "on", "off", "none",
                                        "null", "empty", "dummy", "no-key", "not-needed", "auto"});
-  return value.starts_with('/') || is_number(value) ||
+  constexpr size_t digits_max = 6;  // MAX_TOKEN=4096, and no PIN of eight digits
+  return (is_number(value) && value.size() <= digits_max) || is_usual_path(value) ||
          std::ranges::find(words, to_lower(value)) != words.end();
 }
 
 bool is_kept_from_file(const Draft& draft, std::string_view name, std::string_view value) {
-  return draft.holds_secret(value) || (is_secret_name(name) && !is_harmless(value));
+  const bool is_literal = value.find('$') == std::string_view::npos;
+  return draft.holds_secret(value) || (is_literal && redact(value) != value) ||
+         (is_secret_name(name) && !is_harmless(value));
 }
 
 void forget(Draft& draft, const std::string& name) {
@@ -73,8 +84,8 @@ bool take_expansion(Draft& draft, const std::string& name, const Expansion& expa
   }
   if (!is_secret_name(name) || !is_variable_name(name)) return false;
   take_from_host(draft, name, true);
-  draft.warn(fmt::format("{}: its value was `{}`; export it as {} before a run", name,
-                         shown(mark(expansion)), name));
+  draft.warn(fmt::format("{}: its value came from ${}; export it as {} before a run", name,
+                         expansion.name, name));
   return true;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "profile/import/mounts.hpp"
 
+#include "base/csv.hpp"
 #include "base/text.hpp"
 #include "profile/values.hpp"
 
@@ -65,28 +66,6 @@ void add(Draft& draft, Mount mount) {
                            shown(mount.target)));
   }
   draft.profile.mounts.push_back(std::move(mount));
-}
-
-// One line of CSV (RFC 4180); nothing for text that is none.
-std::optional<std::vector<std::string>> csv_fields(std::string_view text) {
-  std::vector<std::string> fields(1);
-  for (size_t at = 0; at < text.size(); ++at) {
-    if (text[at] == ',') {
-      fields.emplace_back();
-    } else if (text[at] != '"') {
-      fields.back() += text[at];
-    } else {
-      if (!fields.back().empty()) return std::nullopt;
-      for (++at; at < text.size(); ++at) {
-        if (text[at] == '"' && !text.substr(at + 1).starts_with('"')) break;
-        at += text[at] == '"' ? 1 : 0;
-        fields.back() += text[at];
-      }
-      const bool is_closed = at < text.size() && (at + 1 == text.size() || text[at + 1] == ',');
-      if (!is_closed) return std::nullopt;
-    }
-  }
-  return fields;
 }
 
 bool is_true(std::string_view text) {
@@ -184,7 +163,7 @@ void import_volume(Draft& draft, const Word& word) {
 void import_mount(Draft& draft, const Word& word) {
   const std::string shown_as = shown_word(word);
   const std::string value = draft.settle(shown_as, *word.value);
-  const auto fields = csv_fields(value);
+  const auto fields = parse_csv_record(value);
   if (!fields) return pass_with_warning(draft, word, "docker cannot read it as CSV");
   auto read = read_mount_fields(*fields);
   const auto pass = [&] { draft.pass_through(word, draft.plain(shown_as, value)); };
