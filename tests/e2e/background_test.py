@@ -36,7 +36,10 @@ class Background(RigTest):
         """Waits for the record of its end; its exit."""
         def end():
             return [record for record in self.records() if record["event"] == "run.end" and record["run"] == run]
-        return self.wait_for(end)[0]["exit"]
+        code = self.wait_for(end)[0]["exit"]
+        # What is removed with it is saved first, and both come after the record.
+        self.wait_for(lambda: run not in [entry["run"] for entry in self.sparkrun("ps", "--all", "--json").json])
+        return code
 
     def test_a_run_in_the_background_from_start_to_end(self):
         run = self.start("echo begun; while [ ! -e /tmp/end ]; do sleep 0.1; done; echo ended; exit 5")

@@ -43,7 +43,8 @@ class BackgroundTest : public testing::Test {
   }
 
   void launch() {
-    launch_in_background(prepared, {.image = {.id = "sha256:3"}, .run_as = "x", .matched_by = "config"},
+    launch_in_background(prepared,
+                         {.image = {.id = "sha256:3"}, .run_as = "x", .matched_by = "config"},
                          nullptr, engine, recorder, world.system);
   }
 

@@ -83,9 +83,10 @@ TEST_F(ImagesTest, ALockThatCannotBeReadMayNeedAnything) {
 }
 
 TEST_F(ImagesTest, LoseOurNamesOnlyWhereOthersGaveThemOne) {
-  const KeptImage ours{
-      .image = {.tags = {tag, "localhost/" + tag}, .repo_digests = {"reg.test/a@sha256:1"}},
-      .needed_by = {}};
+  const KeptImage ours{.image = {.id = "sha256:1",
+                                 .tags = {tag, "localhost/" + tag},
+                                 .repo_digests = {"reg.test/a@sha256:1"}},
+                       .needed_by = {}};
   const KeptImage shared{
       .image = {.tags = {tag, "mine:1"}, .repo_digests = {"reg.test/a@sha256:1"}}, .needed_by = {}};
 

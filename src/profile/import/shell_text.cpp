@@ -264,7 +264,10 @@ class ShellReader {
     }
     is_cut_ = !command.cut_by_comment.empty();
     if (is_run_line(command.words)) return take_run(std::move(command));
-    if (command.words.front() == "cd" && change_directory(command)) return;
+    if (command.words.front() == "cd") {
+      is_lost_ = !change_directory(command);
+      if (!is_lost_) return;
+    }
     if (command.words.front() == "set") return;
     if (is_export(command)) return;
     if (command.follows_cut || skipped_.size() > named_max) return;
@@ -293,6 +296,7 @@ class ShellReader {
         refuse_word(printable(unmarked(word)), "it is not UTF-8 text", "write it in UTF-8");
       }
     }
+    if (is_lost_) refuse_relative(command.words);
     result_.words = std::move(command.words);
     result_.cut_by_comment = command.cut_by_comment;
     if (!command.cut_by_comment.empty()) result_.notes.push_back({true, command.cut_by_comment});
@@ -307,6 +311,23 @@ class ShellReader {
       }
     }
     result_.directory = directory_.empty() ? facts_.working_directory : directory_;
+  }
+
+  // After a `cd` to where only the shell knows, nobody can say what these mean.
+  static void refuse_relative(const std::vector<std::string>& words) {
+    for (const std::string& word : words) {
+      bool is_relative = word.starts_with("./") || word.starts_with("../") ||
+                         word.find("=./") != std::string::npos;
+      static_cast<void>(replace_expansions(word, [&](const Expansion& expansion) {
+        is_relative |= expansion.name == "PWD";
+        return std::string{};
+      }));
+      if (is_relative) {
+        refuse_word(printable(unmarked(word)),
+                    "an earlier `cd` leads to where only the shell knows",
+                    "write the folder itself in place of the variable");
+      }
+    }
   }
 
   static std::string unmarked(std::string_view word) {
@@ -367,6 +388,7 @@ class ShellReader {
   std::vector<std::string> skipped_;
   fs::path directory_;
   bool is_cut_ = false;
+  bool is_lost_ = false;  // a `cd` could not be followed
   int runs_ = 0;
   ShellRun result_;
 };

@@ -65,6 +65,11 @@ TEST(ShellText, FollowsTheTextIntoAnotherFolder) {
   EXPECT_EQ(read_shell_text("cd ~/a && docker run x", facts).directory, "/home/me/a");
   EXPECT_EQ(read_shell_text("cd; docker run x", facts).directory, "/home/me");
   EXPECT_EQ(read_shell_text("cd $UNKNOWN; docker run x", facts).directory, "/work");
+  for (const char* const word : {"./x:/x", "../x:/x", "$(pwd):/x", "--volume=./x:/x"}) {
+    const std::string text = std::string{"cd $UNKNOWN && docker run -v "} + word + " x";
+    EXPECT_EQ(test::error_of([&] { read_shell_text(text, facts); }).id(), "import.inexpressible")
+        << word;
+  }
   EXPECT_EQ(words_of("HERE=$PWD; cd a; docker run $HERE $PWD"), (Words{"/work", "$PWD"}));
 }
 
