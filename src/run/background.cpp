@@ -34,9 +34,25 @@ plan::RunPlan detached_plan(plan::RunPlan plan) {
   return plan;
 }
 
+// Its id; empty: the engine has not created it.
+std::string created_container(const RunFolder& folder) {
+  return std::string{trim(sys::read_file(folder.cidfile()).value_or(""))};
+}
+
 std::string container_of(const RunFolder& folder) {
-  const std::string id{trim(sys::read_file(folder.cidfile()).value_or(""))};
+  const std::string id = created_container(folder);
   return id.empty() ? folder.note().container : id;
+}
+
+// Whoever looks at the run meanwhile should not find that nobody stays with it.
+bool wait_for_waiter(const RunFolder& folder, sys::Clock& clock) {
+  constexpr milliseconds step{5};
+  constexpr int steps_max = 1000;
+  for (int steps = 0; steps < steps_max; ++steps) {
+    if (sys::path_exists(folder.waiter_mark())) return true;
+    clock.sleep(step);
+  }
+  return false;
 }
 
 milliseconds duration_of(const engine::ContainerState& state, const sys::Clock& clock) {
@@ -84,7 +100,7 @@ auto ask_patiently(sys::System& system, Question&& question) {
 
 bool is_detached(const plan::RunPlan& plan) { return plan.find("detach") != nullptr; }
 
-void launch_in_background(const Prepared& prepared, const EnsuredImage& ensured,
+bool launch_in_background(const Prepared& prepared, const EnsuredImage& ensured,
                           const preflight::Report* report, engine::Engine& engine,
                           Recorder& recorder, sys::System& system) {
   create_mount_sources(prepared.plan);
@@ -100,7 +116,9 @@ void launch_in_background(const Prepared& prepared, const EnsuredImage& ensured,
     recorder.append(audit::run_start(prepared.id, record_context(prepared, argv, report, system)));
     engine.start_detached(argv, extras.client_environment);
   } catch (const Error&) {
-    engine.remove(extras.name);  // one that was created and could not be started
+    // Created and not started. By its id alone: the name may be that of somebody else's container.
+    const std::string id = created_container(folder);
+    if (!id.empty()) engine.remove(id);
     folder.remove();
     throw;
   }
@@ -115,10 +133,12 @@ void launch_in_background(const Prepared& prepared, const EnsuredImage& ensured,
   system.processes.start_detached({"/proc/self/exe", "__wait", prepared.id},
                                   folder.waiter_log().string());
   folder.release();
+  return wait_for_waiter(folder, system.clock);
 }
 
 void stay_with(RunFolder& folder, engine::Engine& engine, Recorder& recorder, sys::System& system) {
   folder.hold();
+  sys::write_file_atomically(folder.waiter_mark(), "", 0600);
   const std::string container = container_of(folder);
   const auto end = folder.note().limit_s > 0
                        ? std::optional{system.clock.monotonic() + seconds{folder.note().limit_s}}

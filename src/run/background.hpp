@@ -15,9 +15,9 @@ bool is_detached(const plan::RunPlan& plan);
 // The other way to launch: writes `run.start`, has the engine start the container, writes
 // `run.bound`, and leaves a waiter behind (`sparkrun __wait RUN`, a process of its own session)
 // that records the end. The container is started without --rm, even where the plan removes it: the
-// waiter removes it, once its output and its state are saved. Throws what keeps the job from being
-// started.
-void launch_in_background(const Prepared& prepared, const EnsuredImage& ensured,
+// waiter removes it, once its output and its state are saved. False where the waiter did not come:
+// the job runs, and nobody will record its end. Throws what keeps the job from being started.
+bool launch_in_background(const Prepared& prepared, const EnsuredImage& ensured,
                           const preflight::Report* report, engine::Engine& engine,
                           Recorder& recorder, sys::System& system);
 

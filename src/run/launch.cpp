@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <signal.h>
 
 namespace sparkrun::run {
@@ -120,10 +121,20 @@ class Job {
   void stop_container(milliseconds grace) {
     const std::string& target = ended_.container.empty() ? extras_.name : ended_.container;
     try {
+      if (ended_.container.empty() && !is_ours(target)) return;
       engine_.stop(target, std::chrono::duration_cast<std::chrono::seconds>(grace));
     } catch (const Error& error) {
       ended_.warnings.push_back(std::string{"the container may still run: "} + error.what());
     }
+  }
+
+  // Somebody else's container may have the name that was wanted for ours.
+  bool is_ours(const std::string& name) {
+    const auto state = engine_.find_container(name);
+    return state && std::ranges::all_of(extras_.labels, [&](const auto& label) {
+             const auto found = state->labels.find(label.first);
+             return found != state->labels.end() && found->second == label.second;
+           });
   }
 
   std::optional<engine::ContainerState> find_container() {

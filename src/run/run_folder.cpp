@@ -76,7 +76,8 @@ void RunFolder::hold() {
 }
 
 void RunFolder::remove() {
-  for (const fs::path& file : {cidfile(), log(), description(), waiter_log(), path_ / "run.json"})
+  for (const fs::path& file :
+       {cidfile(), log(), description(), waiter_log(), waiter_mark(), path_ / "run.json"})
     sys::remove_file(file);
   sys::remove_file(path_);
   lock_.close();

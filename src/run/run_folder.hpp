@@ -40,6 +40,7 @@ class RunFolder {
   [[nodiscard]] fs::path log() const { return path_ / "log"; }  // of the job, once it has ended
   [[nodiscard]] fs::path description() const { return path_ / "inspect.json"; }  // the same
   [[nodiscard]] fs::path waiter_log() const { return path_ / "waiter.log"; }
+  [[nodiscard]] fs::path waiter_mark() const { return path_ / "waiter"; }  // it has come
 
   // Whether somebody stays with the run.
   [[nodiscard]] bool has_holder() const;

@@ -89,6 +89,16 @@ class Background(RigTest):
         self.assertEqual(self.events()[-1], "run.refused")
         self.assertEqual(list((self.folder / "state/sparkrun/runs").iterdir()), [])
 
+    def test_a_name_that_is_taken_is_left_to_its_owner(self):
+        self.docker("run", "--detach", "--rm", "--name", "mine", "--entrypoint", "sleep",
+                    f"{self.registry}/unsloth/unsloth:dgxspark-latest", "600")
+
+        self.start("true", "--name", "mine", code=110)
+
+        self.assertEqual(self.docker("ps", "--format", "{{.Names}}").split(), ["mine"])
+        self.docker("stop", "--time", "0", "mine")
+        self.wait_for(lambda: not self.docker("ps", "-a", "-q").strip())
+
     def test_a_killed_waiter_leaves_a_run_that_the_next_command_names(self):
         run = self.start("sleep 600")
         waiter = next(process.parent.name for process in pathlib.Path("/proc").glob("[0-9]*/cmdline")

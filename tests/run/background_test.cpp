@@ -42,10 +42,10 @@ class BackgroundTest : public testing::Test {
             .labels = {{"dev.sparkrun.run", run_id}, {"dev.sparkrun.profile", "app"}}};
   }
 
-  void launch() {
-    launch_in_background(prepared,
-                         {.image = {.id = "sha256:3"}, .run_as = "x", .matched_by = "config"},
-                         nullptr, engine, recorder, world.system);
+  bool launch() {
+    return launch_in_background(
+        prepared, {.image = {.id = "sha256:3"}, .run_as = "x", .matched_by = "config"}, nullptr,
+        engine, recorder, world.system);
   }
 
   // The records' events, with the exit of an end.
@@ -88,12 +88,27 @@ TEST_F(BackgroundTest, StartsWithoutRemovingAndLeavesAWaiter) {
   EXPECT_FALSE(folder->has_holder());  // the waiter takes it
 }
 
+TEST_F(BackgroundTest, SaysThatNoWaiterCame) {
+  EXPECT_FALSE(launch());  // the processes are fakes
+}
+
+TEST_F(BackgroundTest, LeavesAnotherContainerOfTheSameNameAlone) {
+  engine.failures.emplace("start_detached", Error{"engine.name_taken", "no"});
+
+  EXPECT_EQ(test::error_of([&] { launch(); }).id(), "engine.name_taken");
+
+  for (const std::string& call : engine.calls) EXPECT_FALSE(call.starts_with("remove")) << call;
+}
+
 TEST_F(BackgroundTest, LeavesNothingOfWhatTheEngineRefused) {
+  engine.on_start_detached = [&] {
+    world.folder.write("state/sparkrun/runs/" + run_id + "/cid", container_id);
+  };
   engine.failures.emplace("start_detached", Error{"engine.runtime_missing", "no"});
 
   EXPECT_EQ(test::error_of([&] { launch(); }).id(), "engine.runtime_missing");
 
-  EXPECT_EQ(engine.calls.back(), "remove sparkrun-app-000000");
+  EXPECT_EQ(engine.calls.back(), "remove " + container_id);
   EXPECT_FALSE(RunFolder::find(world.system.environment, run_id));
   EXPECT_TRUE(world.processes.detached.empty());
 }

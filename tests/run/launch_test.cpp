@@ -33,9 +33,11 @@ class LaunchTest : public testing::Test {
     return [this, time] { world.clock.advance(time); };
   }
   std::optional<std::chrono::seconds> limit;
+  std::vector<std::pair<std::string, std::string>> labels;
 
   Ended launch() {
-    const plan::LaunchExtras extras{.name = "job", .cidfile = (world.folder / "cid").string()};
+    const plan::LaunchExtras extras{
+        .name = "job", .cidfile = (world.folder / "cid").string(), .labels = labels};
     return run::launch(plan, extras, limit, engine, world.system,
                        [this](const std::string& container, const auto& state) {
                          bound.push_back(container + (state ? " " + state->image : " gone"));
@@ -208,11 +210,34 @@ TEST_F(LaunchTest, StopsAtOnceAtTheThirdSignal) {
 }
 
 TEST_F(LaunchTest, StopsByNameBeforeTheIdIsKnown) {
+  labels = {{"dev.sparkrun.run", "01A"}};
+  engine.containers["job"] = {.is_running = true, .labels = {{"dev.sparkrun.run", "01A"}}};
   script.signal(SIGTERM).exit(143);
 
   launch();
 
   EXPECT_EQ(stops(), std::vector<std::string>{"stop job 10"});
+}
+
+TEST_F(LaunchTest, LeavesSomebodyElsesContainerOfThatNameAlone) {
+  labels = {{"dev.sparkrun.run", "01A"}};
+  engine.containers["job"] = {.is_running = true, .labels = {{"dev.sparkrun.run", "01B"}}};
+  script.signal(SIGTERM).exit(125);
+
+  launch();
+
+  EXPECT_TRUE(stops().empty());
+}
+
+TEST_F(LaunchTest, AsksTheJobToEndWhenItsTimeIsOver) {
+  limit = std::chrono::seconds{60};
+  script.first(create_container()).time_out().time_out().exit(0);
+
+  const Ended ended = launch();
+
+  EXPECT_TRUE(ended.has_timed_out);
+  EXPECT_EQ(ended.exit, 124);
+  EXPECT_EQ(script.sent, std::vector<int>{SIGTERM});
 }
 
 TEST_F(LaunchTest, SaysThatTheContainerMayStillRun) {

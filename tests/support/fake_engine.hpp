@@ -40,6 +40,7 @@ class FakeEngine final : public engine::Engine {
 
   std::vector<std::string> words = {"docker"};  // command()
   std::string detached_id = std::string(64, 'd');
+  std::function<void()> on_start_detached;
   std::function<bool(std::optional<std::chrono::milliseconds>)> on_wait;
   std::string output;                                                // of last_output
   std::vector<engine::StoredImage> tagged;                           // of list_images
@@ -99,6 +100,7 @@ class FakeEngine final : public engine::Engine {
   std::string start_detached(
       const std::vector<std::string>& argv,
       const std::vector<std::pair<std::string, std::string>>& variables) override {
+    if (on_start_detached) on_start_detached();
     note("start_detached", "");
     started.push_back(argv);
     given_variables = variables;

@@ -334,7 +334,8 @@ class RealRun {
     }
     const preflight::Report* const report = report_ ? &*report_ : nullptr;
     if (run::is_detached(prepared.plan)) {
-      run::launch_in_background(prepared, ensured, report, engine_, recorder, context_.system);
+      if (!run::launch_in_background(prepared, ensured, report, engine_, recorder, context_.system))
+        output.warning("the waiter did not start: nobody will record how this run ends");
       for (const std::string& warning : recorder.warnings()) output.warning(warning);
       output.result(prepared.id + "\n");
       return {.run = prepared.id, .ended = {}, .origin = "sparkrun"};
