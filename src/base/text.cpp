@@ -68,6 +68,10 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
+bool lists_word(std::string_view list, std::string_view word) {
+  return !word.empty() && std::ranges::count(split(list, ' '), word) > 0;
+}
+
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {
   return fmt::format("{}", fmt::join(parts, separator));
 }

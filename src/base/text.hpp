@@ -12,6 +12,8 @@ namespace sparkrun {
 // `key=value` at the first separator; the second part is empty when there is none.
 std::pair<std::string_view, std::string_view> split_once(std::string_view text, char separator);
 std::vector<std::string_view> split(std::string_view text, char separator);
+// Whether `word` is one of the words of `list`, which blanks separate.
+bool lists_word(std::string_view list, std::string_view word);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 std::string_view trim(std::string_view text);
 // ASCII only: header names, hex, platform names.

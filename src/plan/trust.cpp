@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "base/secret.hpp"
 #include "base/text.hpp"
+#include "plan/places.hpp"
 #include "profile/values.hpp"
 #include "profile/words.hpp"
 
@@ -42,152 +43,39 @@ constexpr std::array names = std::to_array<TrustName>({
 });
 static_assert(std::ranges::is_sorted(names, {}, &TrustName::name));
 
-constexpr std::array capabilities_of_root =
-    std::to_array<std::string_view>({"ALL", "SYS_ADMIN", "SYS_MODULE", "SYS_RAWIO", "SYS_BOOT",
-                                     "DAC_READ_SEARCH", "BPF", "MAC_ADMIN"});
+constexpr std::string_view capabilities_of_root =
+    "ALL SYS_ADMIN SYS_MODULE SYS_RAWIO SYS_BOOT DAC_READ_SEARCH BPF MAC_ADMIN";
 
-constexpr std::array harmless_devices =
-    std::to_array<std::string_view>({"/dev/nvidia", "/dev/infiniband", "/dev/dri/", "/dev/dri"});
+constexpr std::string_view harmless_devices = "/dev/nvidia /dev/infiniband /dev/dri/ /dev/dri";
 
 // OCI runtimes that containers have anyway, by the names that engines know them by.
-constexpr std::array usual_runtimes =
-    std::to_array<std::string_view>({"nvidia", "runc", "crun", "io.containerd.runc.v2"});
+constexpr std::string_view usual_runtimes = "nvidia runc crun io.containerd.runc.v2";
 
 // Keys of --mount that say no more than -v can.
-constexpr std::array plain_mount_keys = std::to_array<std::string_view>({"type",
-                                                                         "source",
-                                                                         "src",
-                                                                         "target",
-                                                                         "dst",
-                                                                         "destination",
-                                                                         "readonly",
-                                                                         "ro",
-                                                                         "rw",
-                                                                         "bind-propagation",
-                                                                         "bind-nonrecursive",
-                                                                         "bind-recursive",
-                                                                         "consistency",
-                                                                         "volume-nocopy",
-                                                                         "volume-subpath",
-                                                                         "tmpfs-size",
-                                                                         "tmpfs-mode",
-                                                                         "z",
-                                                                         "relabel",
-                                                                         "u",
-                                                                         "chown"});
+constexpr std::string_view plain_mount_keys =
+    "type source src target dst destination readonly ro rw bind-propagation "
+    "bind-nonrecursive bind-recursive consistency volume-nocopy volume-subpath tmpfs-size "
+    "tmpfs-mode z relabel u chown";
 // What -v may say behind the target and mean no more than how the folder is mounted.
-constexpr std::array plain_volume_options = std::to_array<std::string_view>(
-    {"ro",      "rw",       "z",      "Z",    "shared", "rshared",   "slave",      "rslave",
-     "private", "rprivate", "nocopy", "copy", "cached", "delegated", "consistent", "exec",
-     "noexec",  "dev",      "nodev",  "suid", "nosuid", "bind",      "rbind"});
+constexpr std::string_view plain_volume_options =
+    "ro rw z Z shared rshared slave rslave private rprivate nocopy copy cached delegated "
+    "consistent exec noexec dev nodev suid nosuid bind rbind";
 
 // Settings of the logs that stay where the engine keeps them.
-constexpr std::array plain_log_options = std::to_array<std::string_view>(
-    {"max-size", "max-file", "compress", "size", "tag", "labels", "labels-regex", "env",
-     "env-regex", "mode", "max-buffer-size"});
+constexpr std::string_view plain_log_options =
+    "max-size max-file compress size tag labels labels-regex env env-regex mode "
+    "max-buffer-size";
 
-constexpr std::array plain_mount_types =
-    std::to_array<std::string_view>({"bind", "volume", "tmpfs"});
+constexpr std::string_view plain_mount_types = "bind volume tmpfs";
 
 // Variables that say where things are, and hold nothing that is not to be seen.
-constexpr std::array place_variables = std::to_array<std::string_view>(
-    {"HOME", "PWD", "USER", "LOGNAME", "TMPDIR", "SCRATCH", "WORK", "DATA", "HF_HOME",
-     "HF_HUB_CACHE", "XDG_CACHE_HOME", "XDG_DATA_HOME", "TORCH_HOME", "CI_PROJECT_DIR",
-     "GITHUB_WORKSPACE"});
+constexpr std::string_view place_variables =
+    "HOME PWD USER LOGNAME TMPDIR SCRATCH WORK DATA HF_HOME HF_HUB_CACHE XDG_CACHE_HOME "
+    "XDG_DATA_HOME TORCH_HOME CI_PROJECT_DIR GITHUB_WORKSPACE";
 
-// Below the home folder: what a login or a tool that everybody uses runs.
-constexpr std::array startup_files = std::to_array<std::string_view>({".bashrc",
-                                                                      ".bash_profile",
-                                                                      ".bash_login",
-                                                                      ".bash_logout",
-                                                                      ".bash_aliases",
-                                                                      ".profile",
-                                                                      ".zshrc",
-                                                                      ".zshenv",
-                                                                      ".zprofile",
-                                                                      ".zlogin",
-                                                                      ".pam_environment",
-                                                                      ".xprofile",
-                                                                      ".xsessionrc",
-                                                                      ".gitconfig",
-                                                                      ".vimrc",
-                                                                      ".emacs",
-                                                                      ".emacs.d",
-                                                                      ".tmux.conf",
-                                                                      ".local/bin",
-                                                                      "bin",
-                                                                      ".config/autostart",
-                                                                      ".config/systemd",
-                                                                      ".config/environment.d",
-                                                                      ".config/fish",
-                                                                      ".config/git",
-                                                                      ".config/nvim",
-                                                                      ".local/share/systemd",
-                                                                      ".local/share/applications",
-                                                                      ".vim",
-                                                                      ".zlogout",
-                                                                      ".oh-my-zsh",
-                                                                      ".local/lib",
-                                                                      ".cargo/bin",
-                                                                      ".ipython",
-                                                                      ".vscode-server"});
-
-constexpr std::array harmless_security_options = std::to_array<std::string_view>(
-    {"no-new-privileges", "no-new-privileges=true", "no-new-privileges:true", "seccomp=builtin",
-     "apparmor=docker-default"});
-
-constexpr std::array system_folders =
-    std::to_array<std::string_view>({"/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/proc",
-                                     "/root", "/run", "/sbin", "/sys", "/usr", "/var"});
-
-// Places below the system folders where people keep work and scratch data.
-constexpr std::array work_folders = std::to_array<std::string_view>({"/dev/shm", "/var/tmp"});
-
-constexpr std::array engine_sockets = std::to_array<std::string_view>(
-    {"docker.sock", "containerd.sock", "podman.sock", "crio.sock", "buildkitd.sock"});
-
-// Below the home folder. ~/.cache/huggingface is not one of them: it is in every second profile,
-// and asking each time would teach people to allow without reading.
-constexpr std::array credential_paths = std::to_array<std::string_view>({".ssh",
-                                                                         ".gnupg",
-                                                                         ".aws",
-                                                                         ".azure",
-                                                                         ".kube",
-                                                                         ".docker",
-                                                                         ".ngc",
-                                                                         ".kaggle",
-                                                                         ".netrc",
-                                                                         ".git-credentials",
-                                                                         ".npmrc",
-                                                                         ".pypirc",
-                                                                         ".password-store",
-                                                                         ".vault-token",
-                                                                         ".config/gcloud",
-                                                                         ".config/gh",
-                                                                         ".config/rclone",
-                                                                         ".config/containers",
-                                                                         ".config/sparkrun",
-                                                                         ".local/share/keyrings",
-                                                                         ".local/share/containers",
-                                                                         ".local/state/sparkrun",
-                                                                         ".mozilla",
-                                                                         ".config/chromium",
-                                                                         ".colima",
-                                                                         ".lima",
-                                                                         ".config/google-chrome"});
-
-// `path` is `folder` or lies below it.
-bool is_within(const fs::path& path, const fs::path& folder) {
-  const auto [end, ignored] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
-  return end == folder.end();
-}
-
-bool overlap(const fs::path& a, const fs::path& b) { return is_within(a, b) || is_within(b, a); }
-
-bool is_within_any(const fs::path& path, std::span<const std::string_view> folders) {
-  return std::ranges::any_of(folders,
-                             [&](std::string_view folder) { return is_within(path, folder); });
-}
+constexpr std::string_view harmless_security_options =
+    "no-new-privileges no-new-privileges=true no-new-privileges:true seccomp=builtin "
+    "apparmor=docker-default";
 
 // VENDOR/CLASS=DEVICE (CDI SPEC.md), such as nvidia.com/gpu=0; with another slash it is a path.
 bool is_cdi_name(std::string_view text) {
@@ -204,7 +92,7 @@ bool is_harmless_device(std::string_view value) {
   if (is_cdi_name(value)) return true;
   const std::string normal = fs::path{path}.lexically_normal().string();
   if (normal == "/dev/null" || normal == "/dev/zero") return true;
-  return std::ranges::any_of(harmless_devices,
+  return std::ranges::any_of(split(harmless_devices, ' '),
                              [&](std::string_view prefix) { return normal.starts_with(prefix); });
 }
 
@@ -231,8 +119,9 @@ class Judge {
       if (!mount.is_from_profile || mount.is_volume || !mount.is_relative) continue;
       const auto real = facts_.real_path(mount.source);
       const fs::path project =
-          plain(facts_.real_path(facts_.project_root).value_or(facts_.project_root));
-      if (!real || (!is_within(plain(*real), project) && plain(*real) != plain(mount.source))) {
+          plain_path(facts_.real_path(facts_.project_root).value_or(facts_.project_root));
+      if (!real || (!is_within(plain_path(*real), project) &&
+                    plain_path(*real) != plain_path(mount.source))) {
         judge_source(mount.source, "mount");
       }
     }
@@ -305,7 +194,7 @@ class Judge {
   static bool is_root_capability(std::string_view text) {
     std::string name = to_upper(trim(text));
     if (name.starts_with("CAP_")) name.erase(0, 4);
-    return std::ranges::find(capabilities_of_root, name) != capabilities_of_root.end();
+    return lists_word(capabilities_of_root, name);
   }
 
   static bool is_risky(std::string_view flag, const std::string& value) {
@@ -315,11 +204,11 @@ class Judge {
     if (flag == "--cap-add") return std::ranges::any_of(split(value, ','), is_root_capability);
     if (flag == "--device") return !is_harmless_device(value);
     if (flag == "--log-opt")
-      return std::ranges::count(plain_log_options, to_lower(split_once(value, '=').first)) == 0;
-    if (flag == "--runtime") return std::ranges::count(usual_runtimes, value) == 0;
+      return !lists_word(plain_log_options, to_lower(split_once(value, '=').first));
+    if (flag == "--runtime") return !lists_word(usual_runtimes, value);
     if (flag == "--volume-driver") return value != "local";
     if (flag == "--security-opt") {
-      return std::ranges::find(harmless_security_options, value) == harmless_security_options.end();
+      return !lists_word(harmless_security_options, value);
     }
     if (flag == "--env") return value.find('=') == std::string::npos;  // by name: from the host
     return true;
@@ -334,7 +223,7 @@ class Judge {
   }
 
   void judge_volume_option(std::string_view option, std::string_view where) {
-    if (!option.empty() && std::ranges::count(plain_volume_options, option) == 0)
+    if (!option.empty() && !lists_word(plain_volume_options, option))
       need("unknown-option", where, option);
   }
 
@@ -347,9 +236,8 @@ class Judge {
       return field.first == "type" && to_lower(field.second) == "bind";
     });
     for (const auto& [key, text] : *fields) {
-      const bool is_plain = std::ranges::count(plain_mount_keys, key) > 0;
-      const bool has_plain_type =
-          key != "type" || std::ranges::count(plain_mount_types, to_lower(text)) > 0;
+      const bool is_plain = lists_word(plain_mount_keys, key);
+      const bool has_plain_type = key != "type" || lists_word(plain_mount_types, to_lower(text));
       if (!is_plain || !has_plain_type) return need("unknown-option", where, value);
       const bool is_source = key == "source" || key == "src";
       if (is_source && (is_bind || !profile::is_volume_name(text))) judge_source(text, where);
@@ -357,73 +245,13 @@ class Judge {
   }
 
   void judge_source(const std::string& source, std::string_view where) {
-    const fs::path written = plain(facts_.working_directory / source);
+    const fs::path written = plain_path(facts_.working_directory / source);
     const auto real = facts_.real_path(written);
     if (!real) return need("host-root", where, source);
-    for (const fs::path& path : {written, plain(*real)}) {
-      const std::string_view name = risk_of_path(path);
+    for (const fs::path& path : {written, plain_path(*real)}) {
+      const std::string_view name = risk_of_place(path, facts_);
       if (!name.empty()) return need(name, where, source);
     }
-  }
-
-  // Without `.`, `..` and a slash at the end, which would be a component of its own.
-  static fs::path plain(const fs::path& path) {
-    const fs::path normal = path.lexically_normal();
-    return normal.has_filename() || normal == normal.root_path() ? normal : normal.parent_path();
-  }
-
-  [[nodiscard]] fs::path real(const fs::path& path) const {
-    return plain(facts_.real_path(path).value_or(path));
-  }
-
-  [[nodiscard]] bool holds_engine_socket(const fs::path& path) const {
-    if (std::ranges::find(engine_sockets, path.filename().string()) != engine_sockets.end() ||
-        is_within("/run/docker.sock", path) || is_within("/var/run/docker.sock", path)) {
-      return true;
-    }
-    constexpr std::string_view scheme = "unix://";
-    const auto leads_to = [&](const char* variable) {
-      const auto host = facts_.variables.find(variable);
-      return host != facts_.variables.end() && host->second.starts_with(scheme) &&
-             is_within(real(host->second.substr(scheme.size())), path);
-    };
-    return leads_to("DOCKER_HOST") || leads_to("CONTAINER_HOST");
-  }
-
-  // Places in a shared /tmp where agents and terminal multiplexers listen.
-  static bool is_agent_folder(const fs::path& path) {
-    if (path == "/tmp") return true;
-    if (!is_within(path, "/tmp")) return false;
-    const std::string first = (*std::next(path.begin(), 2)).string();
-    return first.starts_with("ssh-") || first.starts_with("tmux-") || first.starts_with("gpg-");
-  }
-
-  [[nodiscard]] std::string_view risk_below_home(const fs::path& path, const fs::path& home) const {
-    const auto overlaps = [&](std::string_view name) { return overlap(path, home / name); };
-    if (std::ranges::any_of(credential_paths, overlaps)) return "credentials";
-    return std::ranges::any_of(startup_files, overlaps) ? "startup-files" : "";
-  }
-
-  [[nodiscard]] std::string_view risk_of_path(const fs::path& path) const {
-    const fs::path home = real(facts_.home);
-    const fs::path project = real(facts_.project_root);
-    if (path == "/") return "host-root";
-    if (is_within(home, path) || path == "/home" || path.parent_path() == "/home") return "home";
-    if (holds_engine_socket(path)) return "docker-socket";
-    const auto config = facts_.variables.find("XDG_CONFIG_HOME");
-    if (config != facts_.variables.end() && config->second.starts_with('/') &&
-        overlap(path, real(fs::path{config->second} / "sparkrun"))) {
-      return "credentials";  // it says what is allowed
-    }
-    const std::string_view risk = risk_below_home(path, home);
-    if (!risk.empty()) return risk;
-    if (is_agent_folder(path)) return "credentials";
-    // Before the system folders: a CI agent's home and checkout may lie below /var, root's home is
-    // one.
-    if (is_within(path, home) || is_within(path, project)) return "";
-    if (is_within(path, "/home")) return "home";
-    if (is_within_any(path, work_folders)) return "";
-    return is_within_any(path, system_folders) ? "host-root" : "";
   }
 
   // A value in the name of a folder would reach the container with its mount table, and variables
@@ -432,7 +260,7 @@ class Judge {
     for (size_t at = source.find("${"); at != std::string_view::npos;
          at = source.find("${", at + 2)) {
       const std::string_view name = source.substr(at + 2, source.find('}', at) - at - 2);
-      if (std::ranges::count(place_variables, name) == 0) need("host-env", "mount", name);
+      if (!lists_word(place_variables, name)) need("host-env", "mount", name);
     }
   }
 

@@ -185,8 +185,7 @@ const Option* find_by_key(std::string_view key) {
 
 const Option* find_by_flag(std::string_view spelling) {
   const auto found = std::ranges::find_if(table_of_options, [&](const Option& option) {
-    return option.flag == spelling ||
-           (!spelling.empty() && std::ranges::count(split(option.aliases, ' '), spelling) > 0);
+    return option.flag == spelling || lists_word(option.aliases, spelling);
   });
   return found == table_of_options.end() ? nullptr : &*found;
 }

@@ -84,6 +84,7 @@ class Drift(RigTest):
         self.assertEqual(self.sparkrun("outdated", "--json", code=8).json[0]["class"], "platform-lost")
 
     def test_a_locked_digest_that_has_vanished(self):
+        self.forget_images()
         digest = self.copy_of_index(NAME, "dgxspark-latest", self.id())
         self.write_profile("job", f"{self.registry}/{NAME}:{TAG}")
         self.sparkrun("lock")

@@ -251,8 +251,7 @@ class Launch(RigTest):
         self.sparkrun("lock", "job")
         lock = self.project / "lockfiles/job.lock"
         text = lock.read_text()
-        for image in set(self.docker("image", "ls", "--quiet").split()):
-            self.docker("image", "rm", "--force", image)
+        self.forget_images()
         lines = [f"download_bytes = {10**18}" if line.startswith("download_bytes") else line for line in text.splitlines()]
         lock.write_text("\n".join(lines) + "\n")
 

@@ -143,6 +143,11 @@ class RigTest(ProjectTest):
                               check=True)
         return done.stdout
 
+    def forget_images(self):
+        """Empties the engine's store, whatever other tests have left there."""
+        for image in set(self.docker("image", "ls", "--all", "--quiet").split()):
+            self.docker("image", "rm", "--force", image)
+
     def wait_for(self, condition, seconds=30):
         """Polls until `condition()` is true; its value."""
         deadline = time.monotonic() + seconds
