@@ -22,8 +22,7 @@ constexpr std::string_view system_folders =
     "/bin /boot /dev /etc /lib /lib64 /proc /root /run /sbin /sys /usr /var";
 
 // Places below the system folders where people keep work and scratch data.
-constexpr std::string_view work_folders =
-    "/dev/shm /var/tmp";
+constexpr std::string_view work_folders = "/dev/shm /var/tmp";
 
 constexpr std::string_view engine_sockets =
     "docker.sock containerd.sock podman.sock crio.sock buildkitd.sock";
@@ -48,8 +47,8 @@ fs::path real(const fs::path& path, const PlanFacts& facts) {
 }
 
 bool holds_engine_socket(const fs::path& path, const PlanFacts& facts) {
-  if (lists_word(engine_sockets, path.filename().string()) ||
-      is_within("/run/docker.sock", path) || is_within("/var/run/docker.sock", path)) {
+  if (lists_word(engine_sockets, path.filename().string()) || is_within("/run/docker.sock", path) ||
+      is_within("/var/run/docker.sock", path)) {
     return true;
   }
   constexpr std::string_view scheme = "unix://";

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "cli/running.hpp"
 #include "sys/files.hpp"
+
+#include <fmt/format.h>
 
 #include <array>
 
@@ -32,7 +35,11 @@ int run(const Arguments& arguments, Context& context) {
   // Its container is gone; what it printed was saved.
   const auto kept = find_kept_run(text, context.system.environment);
   const auto log = kept ? sys::read_file(kept->log()) : std::nullopt;
-  if (!log) return chosen_run(arguments, running).container.exit;  // throws what is wrong
+  if (!log) {
+    throw Error{"run.none", text.empty() ? "nothing is running, and nothing that ended is kept"
+                                         : fmt::format("nothing that was printed by `{}` is kept",
+                                                       printable(text))};
+  }
   context.output.result(*log);
   return 0;
 }
