@@ -136,8 +136,9 @@ Json run_bound(const std::string& run, const BoundContainer& bound) {
 }
 
 Json run_end(const std::string& run, const RunEnd& end) {
+  const bool is_signal = end.exit > 128 && end.exit <= 128 + 64;  // signal(7): 64 is the last one
   return {{"event", "run.end"},       {"run", run},
-          {"exit", end.exit},         {"signal", end.signal == 0 ? Json() : Json(end.signal)},
+          {"exit", end.exit},         {"signal", is_signal ? Json(end.exit - 128) : Json()},
           {"oom", end.is_oom_killed}, {"duration_ms", end.duration.count()}};
 }
 

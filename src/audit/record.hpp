@@ -57,8 +57,7 @@ struct BoundContainer {
 };
 
 struct RunEnd {
-  int exit = 0;
-  int signal = 0;  // 0: none
+  int exit = 0;  // 128 + n where a signal ended it, as engines say it
   bool is_oom_killed = false;
   std::chrono::milliseconds duration{0};
 };

@@ -34,7 +34,7 @@ ContainerState container_state(const Json& json) {
                            .name = string_or(json, "Name"),
                            .status = string_or(state, "Status"),
                            .started = string_or(state, "StartedAt"),
-                           .pid = integer_or(state, "Pid", 0),
+                           .finished = string_or(state, "FinishedAt"),
                            .restarts = integer_or(json, "RestartCount", 0)};
   if (container.name.starts_with('/')) container.name.erase(0, 1);  // docker's inner form
   for (const auto& [name, value] : member(member(json, "Config"), "Labels").items()) {
@@ -121,10 +121,7 @@ std::string Client::start_detached(
     const std::vector<std::string>& argv,
     const std::vector<std::pair<std::string, std::string>>& variables) {
   const sys::ProcessResult result =
-      system_.processes.run({.argv = argv, .environment = variables, .timeout = pull_timeout});
-  if (result.spawn_errno != 0) {
-    throw Error{"engine.missing", fmt::format("`{}` is not on PATH", argv.at(0))};
-  }
+      run({.argv = argv, .environment = variables, .timeout = pull_timeout});
   if (!result.is_success()) throw failure("start", "the container", result.err);
   return std::string{trim(result.out)};
 }
@@ -132,8 +129,7 @@ std::string Client::start_detached(
 bool Client::wait(const std::string& name_or_id, std::optional<milliseconds> timeout) {
   std::vector<std::string> argv = command_;
   argv.insert(argv.end(), {"wait", name_or_id});
-  const sys::ProcessResult result =
-      system_.processes.run({.argv = argv, .timeout = timeout.value_or(wait_timeout)});
+  const sys::ProcessResult result = run({.argv = argv, .timeout = timeout.value_or(wait_timeout)});
   if (result.timed_out) return false;
   if (!result.is_success() && !says_absent(result.err)) {
     throw failure("wait for", name_or_id, result.err);
@@ -246,10 +242,13 @@ void Client::load(const std::vector<std::string>& producer) {
 
 sys::ProcessResult Client::run_captured(const std::vector<std::string>& argv,
                                         const std::string& input, milliseconds timeout) {
-  sys::ProcessResult result =
-      system_.processes.run({.argv = argv, .input = input, .timeout = timeout});
+  return run({.argv = argv, .input = input, .timeout = timeout});
+}
+
+sys::ProcessResult Client::run(const sys::ProcessSpec& spec) {
+  sys::ProcessResult result = system_.processes.run(spec);
   if (result.spawn_errno != 0) {
-    throw Error{"engine.missing", fmt::format("`{}` is not on PATH", argv.at(0))};
+    throw Error{"engine.missing", fmt::format("`{}` is not on PATH", spec.argv.at(0))};
   }
   return result;
 }
@@ -262,7 +261,7 @@ std::unique_ptr<sys::ForegroundProcess> Client::start(
 
 void Client::stop(const std::string& name_or_id, seconds grace) {
   const sys::ProcessResult result =
-      call({"stop", "--time", std::to_string(grace.count()), name_or_id}, OnSignal::stay);
+      call({"stop", "--time", std::to_string(grace.count()), name_or_id}, OnSignal::stay, grace);
   if (!result.is_success() && !says_absent(result.err)) {
     throw failure("stop", name_or_id, result.err);
   }
@@ -275,16 +274,13 @@ void Client::remove(const std::string& name_or_id) {
   }
 }
 
-sys::ProcessResult Client::call(std::vector<std::string> words, OnSignal on_signal) {
+sys::ProcessResult Client::call(std::vector<std::string> words, OnSignal on_signal,
+                                milliseconds extra) {
   std::vector<std::string> argv = command_;
   argv.insert(argv.end(), words.begin(), words.end());
-  sys::ProcessResult result =
-      system_.processes.run({.argv = argv,
-                             .timeout = answer_timeout,
-                             .is_interruptible = on_signal == OnSignal::interrupt});
-  if (result.spawn_errno != 0) {
-    throw Error{"engine.missing", fmt::format("`{}` is not on PATH", argv.at(0))};
-  }
+  sys::ProcessResult result = run({.argv = argv,
+                                   .timeout = answer_timeout + extra,
+                                   .is_interruptible = on_signal == OnSignal::interrupt});
   if (result.timed_out) {
     throw Error{"engine.unreachable", fmt::format("`{}` gave no answer within {} s",
                                                   shell_join(argv), answer_timeout.count() / 1000)};

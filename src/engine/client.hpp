@@ -50,7 +50,9 @@ class Client : public Engine {
   virtual std::optional<Json> describe_container(const std::string& name_or_id);
 
   // Runs the client to its end; `words` follow the command. Throws `engine.missing`.
-  sys::ProcessResult call(std::vector<std::string> words, OnSignal on_signal = OnSignal::interrupt);
+  // It may take `extra` longer than an answer usually does.
+  sys::ProcessResult call(std::vector<std::string> words, OnSignal on_signal = OnSignal::interrupt,
+                          std::chrono::milliseconds extra = {});
   // The same, for what has to succeed; `verb` and `object` say in an error what failed.
   std::string call_or_fail(std::vector<std::string> words, std::string_view verb,
                            const std::string& object, OnSignal on_signal = OnSignal::interrupt);
@@ -63,6 +65,8 @@ class Client : public Engine {
   [[nodiscard]] sys::System& system() const { return system_; }
 
  private:
+  // Throws `engine.missing` where the program is not there.
+  sys::ProcessResult run(const sys::ProcessSpec& spec);
   int pull_visibly(const std::vector<std::string>& argv, const std::string& reference);
   [[nodiscard]] Error pull_failure(const std::string& reference, std::string_view words) const;
 

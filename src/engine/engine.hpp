@@ -54,10 +54,10 @@ struct ContainerState {
   int exit = 0;
   bool is_oom_killed = false;
   std::string name = {};
-  std::string status = {};   // created, running, restarting, exited, ..
-  std::string started = {};  // RFC 3339
-  long long pid = 0;         // on the host, of its first process; 0: not running
-  long long restarts = 0;    // by the engine
+  std::string status = {};    // created, running, restarting, exited, ..
+  std::string started = {};   // RFC 3339
+  std::string finished = {};  // the same; of a running one nothing that counts
+  long long restarts = 0;     // by the engine
   std::map<std::string, std::string> labels = {};
 };
 

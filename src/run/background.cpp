@@ -55,30 +55,23 @@ bool wait_for_waiter(const RunFolder& folder, sys::Clock& clock) {
   return false;
 }
 
-milliseconds duration_of(const engine::ContainerState& state, const sys::Clock& clock) {
-  const auto started = parse_rfc3339(state.started);
-  if (!started) return milliseconds{0};
-  return std::max(milliseconds{0},
-                  std::chrono::duration_cast<milliseconds>(clock.now() - *started));
+milliseconds duration_of(const engine::ContainerState& state) {
+  const auto started = parse_rfc3339(state.started), finished = parse_rfc3339(state.finished);
+  if (!started || !finished) return milliseconds{0};
+  return std::max(milliseconds{0}, std::chrono::duration_cast<milliseconds>(*finished - *started));
 }
 
-void record_end(const RunFolder& folder, const engine::ContainerState& state, milliseconds duration,
-                Recorder& recorder) {
-  const bool is_signal = state.exit > 128 && state.exit < 128 + 65;
-  recorder.append_or_warn(
-      audit::run_end(folder.note().run, {.exit = state.exit,
-                                         .signal = is_signal ? state.exit - 128 : 0,
-                                         .is_oom_killed = state.is_oom_killed,
-                                         .duration = duration}));
-}
-
-// What `logs` and an auditor may want to see when the container is gone.
-void save_and_remove(const RunFolder& folder, const engine::ContainerState& state,
-                     engine::Engine& engine) {
-  if (!folder.note().removes) return;
+// Writes the end, and saves what `logs` and an auditor may want to see when the container is gone.
+// The description also marks a run as one that nobody has to stay with any more.
+void close_run(const RunFolder& folder, const engine::ContainerState& state, int exit,
+               engine::Engine& engine, Recorder& recorder) {
   constexpr mode_t private_file = 0600;
-  sys::write_file_atomically(folder.log(), engine.last_output(state.id), private_file);
+  recorder.append_or_warn(audit::run_end(
+      folder.note().run,
+      {.exit = exit, .is_oom_killed = state.is_oom_killed, .duration = duration_of(state)}));
   sys::write_file_atomically(folder.description(), engine.full_description(state.id), private_file);
+  if (!folder.note().removes) return;
+  sys::write_file_atomically(folder.log(), engine.last_output(state.id), private_file);
   engine.remove(state.id);
 }
 
@@ -122,16 +115,16 @@ bool launch_in_background(const Prepared& prepared, const EnsuredImage& ensured,
     folder.remove();
     throw;
   }
-  const auto state = engine.find_container(container_of(folder));
-  recorder.append_or_warn(audit::run_bound(
-      prepared.id,
-      {.container = container_of(folder),
-       .image = state ? state->image : "",
-       .repo_digests = ensured.image.repo_digests,
-       .matches = state && state->image == ensured.image.id ? ensured.matched_by : ""}));
-  // It takes the folder over as soon as we are gone, or have released it.
-  system.processes.start_detached({"/proc/self/exe", "__wait", prepared.id},
-                                  folder.waiter_log().string());
+  // The job runs: from here on nothing is a refusal any more.
+  try {
+    recorder.append_or_warn(bound_record(prepared, ensured, container_of(folder),
+                                         engine.find_container(container_of(folder))));
+    // It takes the folder over as soon as we are gone, or have released it.
+    system.processes.start_detached({"/proc/self/exe", "__wait", prepared.id},
+                                    folder.waiter_log().string());
+  } catch (const Error&) {
+    return false;
+  }
   folder.release();
   return wait_for_waiter(folder, system.clock);
 }
@@ -156,18 +149,14 @@ void stay_with(RunFolder& folder, engine::Engine& engine, Recorder& recorder, sy
         recorder.append_or_warn(audit::run_restart(folder.note().run, state->restarts));
       continue;
     }
-    engine::ContainerState ended = *state;
-    if (!has_ended) ended.exit = 124;  // as of a run in front
-    record_end(folder, ended, duration_of(*state, system.clock), recorder);
-    return save_and_remove(folder, *state, engine);
+    return close_run(folder, *state, has_ended ? state->exit : timed_out_exit, engine, recorder);
   }
 }
 
 bool close_from_engine(const RunFolder& folder, engine::Engine& engine, Recorder& recorder) {
   const auto state = engine.find_container(container_of(folder));
   if (!state || state->is_running) return false;
-  record_end(folder, *state, milliseconds{0}, recorder);
-  save_and_remove(folder, *state, engine);
+  close_run(folder, *state, state->exit, engine, recorder);
   return true;
 }
 

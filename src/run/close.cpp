@@ -43,12 +43,7 @@ Closing launch_recorded(const Prepared& prepared, const EnsuredImage& ensured,
 
   const auto on_bound = [&](const std::string& container,
                             const std::optional<engine::ContainerState>& state) {
-    recorder.append_or_warn(audit::run_bound(
-        prepared.id,
-        {.container = container,
-         .image = state ? state->image : "",
-         .repo_digests = ensured.image.repo_digests,
-         .matches = state && state->image == ensured.image.id ? ensured.matched_by : ""}));
+    recorder.append_or_warn(bound_record(prepared, ensured, container, state));
   };
   Closing closing{.run = prepared.id,
                   .ended = launch(prepared.plan, extras, prepared.limit, engine, system, on_bound)};
@@ -56,11 +51,10 @@ Closing launch_recorded(const Prepared& prepared, const EnsuredImage& ensured,
   closing.origin = ended.has_timed_out            ? "sparkrun"
                    : ended.exit == engine_refused ? "engine"
                                                   : "container";
-  recorder.append_or_warn(audit::run_end(
-      prepared.id, {.exit = ended.exit,
-                    .signal = ended.exit > 128 && ended.exit < 128 + 65 ? ended.exit - 128 : 0,
-                    .is_oom_killed = ended.is_oom.value_or(false),
-                    .duration = ended.duration}));
+  recorder.append_or_warn(
+      audit::run_end(prepared.id, {.exit = ended.exit,
+                                   .is_oom_killed = ended.is_oom.value_or(false),
+                                   .duration = ended.duration}));
   return closing;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "run/extras.hpp"
 
+#include "audit/record.hpp"
+#include "base/json_value.hpp"
 #include "base/text.hpp"
 #include "sys/files.hpp"
 
@@ -49,6 +51,17 @@ RunNote note_of(const Prepared& prepared, const std::string& container) {
           .engine_command = prepared.plan.engine.command,
           .boot = prepared.host.boot_id,
           .limit_s = prepared.limit.value_or(std::chrono::seconds{0}).count()};
+}
+
+Json bound_record(const Prepared& prepared, const EnsuredImage& ensured,
+                  const std::string& container,
+                  const std::optional<engine::ContainerState>& state) {
+  return audit::run_bound(
+      prepared.id,
+      {.container = container,
+       .image = state ? state->image : "",
+       .repo_digests = ensured.image.repo_digests,
+       .matches = state && state->image == ensured.image.id ? ensured.matched_by : ""});
 }
 
 }  // namespace sparkrun::run

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/json.hpp"
+#include "run/ensure_image.hpp"
 #include "run/prepare.hpp"
 #include "run/run_folder.hpp"
 
@@ -16,6 +18,11 @@ plan::LaunchExtras launch_extras(const Prepared& prepared);
 
 // What others have to know of the run; `container` is its name.
 RunNote note_of(const Prepared& prepared, const std::string& container);
+
+// `run.bound`: what the engine made of the run; `state` is nothing where it was gone before it
+// could be asked.
+Json bound_record(const Prepared& prepared, const EnsuredImage& ensured,
+                  const std::string& container, const std::optional<engine::ContainerState>& state);
 
 // Makes the folders that mounts ask for, as the calling user: docker would create them as root.
 // Throws `file.unwritable`.

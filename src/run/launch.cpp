@@ -19,7 +19,6 @@ using std::chrono::milliseconds;
 constexpr milliseconds cidfile_interval{10};
 constexpr milliseconds first_grace{10'000};
 constexpr milliseconds second_grace{2'000};
-constexpr int timed_out_exit = 124;
 
 // As `$(cat FILE)`: without the newline that editors put at the end.
 std::string read_value(const std::string& name, const std::string& path) {

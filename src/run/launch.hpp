@@ -12,12 +12,15 @@
 
 namespace sparkrun::run {
 
+// The status of a job that --timeout ended, as of timeout(1).
+constexpr int timed_out_exit = 124;
+
 // What is known of the job when it is over.
 struct Ended {
   int exit = 0;                // the container's own status, as docker's client passes it on
   std::string container;       // id; empty: it was never created
   std::string signal;          // that we were sent and passed on; empty: none
-  bool has_timed_out = false;  // --timeout stopped it; `exit` is then 124, as of timeout(1)
+  bool has_timed_out = false;  // --timeout stopped it; `exit` is then timed_out_exit
   std::optional<bool> is_oom;  // nothing: not known (the container was removed with --rm)
   std::chrono::milliseconds duration{0};
   std::vector<std::string> warnings;

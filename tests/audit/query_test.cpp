@@ -21,8 +21,8 @@ class QueryTest : public LedgerTest {
     const RunContext context{.plan = &plan_, .host = &host_, .argv = {"docker", "run"}};
     std::ignore = ledger().append(run_start(first_id, context));
     std::ignore = ledger().append(run_bound(first_id, {.container = "c1"}));
-    std::ignore = ledger().append(
-        run_end(first_id, {.exit = 137, .signal = 9, .duration = std::chrono::seconds{2}}));
+    std::ignore =
+        ledger().append(run_end(first_id, {.exit = 137, .duration = std::chrono::seconds{2}}));
     set_time("2026-08-01T00:00:00.000Z");
     std::ignore = ledger().append(run_start(second_id, context));
     set_time("2026-08-02T00:00:00.000Z");

@@ -70,10 +70,10 @@ extern const Command image_prune_command{
     .options = options,
     .run = run,
     .description =
-        "Of the images that runs have pulled. Locks that are known of: the project's, your own, "
-        "the\n"
-        "built-in ones, and every lock that a run of the ledger was started with. An image that "
-        "has\n"
-        "a name of yours only loses the ones that sparkrun gave it."};
+        "Of the images that your own runs have used. Locks that are known of: the project's, "
+        "yours,\n"
+        "the built-in ones, and every lock that a run of the ledger was started with. An image "
+        "that\n"
+        "has a name of yours only loses the ones that sparkrun gave it."};
 
 }  // namespace sparkrun::cli

