@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "base/json_value.hpp"
 #include "base/text.hpp"
+#include "base/ulid.hpp"
 
 #include <fmt/format.h>
 
@@ -14,7 +15,6 @@
 namespace sparkrun::audit {
 namespace {
 
-constexpr size_t prefix_length_min = 4;
 constexpr size_t candidates_max = 10;
 constexpr size_t digest_digits_min = 12;
 
@@ -126,15 +126,14 @@ std::vector<Run> list(std::span<const Ledger> ledgers, std::string_view boot_id)
 
 const Run& find_run(const std::vector<Run>& runs, std::string_view text) {
   if (text.starts_with('^')) return find_by_age(runs, text);
-  if (text.size() < prefix_length_min) {
+  if (text.size() < ulid_prefix_length_min) {
     fail(text, fmt::format("is too short: the first {} characters of an id are needed",
-                           prefix_length_min));
+                           ulid_prefix_length_min));
   }
-  const std::string prefix = to_upper(text);
   const Run* found = nullptr;
   std::vector<std::string> candidates;
   for (const Run& run : runs) {
-    if (!run.id.starts_with(prefix)) continue;
+    if (!names_ulid(text, run.id)) continue;
     found = &run;
     candidates.push_back(run.id);
   }

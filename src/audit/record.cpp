@@ -146,6 +146,10 @@ Json run_restart(const std::string& run, long long count) {
   return {{"event", "run.restart"}, {"run", run}, {"count", count}};
 }
 
+Json run_ready(const std::string& run, std::chrono::milliseconds after) {
+  return {{"event", "run.ready"}, {"run", run}, {"after_ms", after.count()}};
+}
+
 Json run_exec(const std::string& run, const std::vector<std::string>& argv) {
   return {{"event", "run.exec"}, {"run", run}, {"argv", scrub(argv)}};
 }

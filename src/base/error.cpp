@@ -303,10 +303,23 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
     {"registry.unreachable", ExitCode::undetermined, true,
      "check the host name, the network and the proxy variables",
      "No connection to the registry could be made."},
+    {"run.ended_early", ExitCode::no, false,
+     "`sparkrun logs {run}` has all that it printed, `sparkrun audit show {run}` how it was "
+     "started",
+     "The job ended before it showed, in the way that [ready] of its profile names, that it is "
+     "ready. The lines are the last ones that it printed."},
+    {"run.gpu_busy", ExitCode::no, true,
+     "wait longer (`--exclusive=2h`), or see who it is: `sparkrun ps`; without --exclusive the GPU "
+     "is shared",
+     "Another run that was started with --exclusive has the GPU, or its container still runs."},
     {"run.none", ExitCode::no, false,
      "`sparkrun ps` lists the runs that are going on; `sparkrun audit ls` all of them",
      "No run that is going on (or, for `logs` and `wait`, that was left in the background) is the "
      "one that was asked for."},
+    {"run.not_ready", ExitCode::no, true,
+     "`sparkrun logs -f {run}` shows what it does, `sparkrun stop {run}` ends it; `timeout` in "
+     "[ready] may be too short",
+     "The job runs, and has not shown within the time of its profile's [ready] that it is ready."},
     {"trust.not_allowed", ExitCode::invalid, false,
      "if you trust this project, run again with {allow}, or list the names under `allow` in your "
      "own "

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 namespace sparkrun {
 namespace {
 
@@ -71,6 +73,18 @@ std::optional<TimePoint> parse_rfc3339(std::string_view text) {
   if (!shift) return std::nullopt;
   return std::chrono::sys_days{date} + std::chrono::hours{*hour} + std::chrono::minutes{*minute} +
          std::chrono::seconds{*second} + subseconds - *shift;
+}
+
+std::optional<std::chrono::seconds> parse_duration(std::string_view text) {
+  constexpr std::string_view units = "smhd";
+  constexpr std::array<long long, 4> seconds = {1, 60, 3600, 86400};
+  constexpr long long longest = 3650LL * 86400;
+  const size_t unit = text.empty() ? std::string_view::npos : units.find(text.back());
+  const bool has_unit = unit != std::string_view::npos;
+  const auto number = parse_number(text.substr(0, text.size() - (has_unit ? 1 : 0)));
+  const long long factor = has_unit ? seconds.at(unit) : 1;
+  if (!number || *number > longest / factor) return std::nullopt;
+  return std::chrono::seconds{*number * factor};
 }
 
 std::string human_duration(milliseconds duration) {

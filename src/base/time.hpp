@@ -17,6 +17,9 @@ std::string to_rfc3339(TimePoint time);
 // is not one.
 std::optional<TimePoint> parse_rfc3339(std::string_view text);
 
+// `90`, `90s`, `30m`, `2h`, `7d`, up to 10 years; nothing when it is not one.
+std::optional<std::chrono::seconds> parse_duration(std::string_view text);
+
 // `41 s`, `3 min`, `2 h 5 min`, `12 days`.
 std::string human_duration(std::chrono::milliseconds duration);
 

@@ -67,7 +67,7 @@ Split split_words(std::span<const std::string> words) {
     split.words.push_back(words[at]);
     const bool is_joined = words[at].find('=') != std::string::npos ||
                            (words[at].size() > 2 && !words[at].starts_with("--"));
-    if (option->takes != Takes::nothing && !is_joined && at + 1 < words.size())
+    if (option->takes_next_word() && !is_joined && at + 1 < words.size())
       split.words.push_back(words[++at]);
   }
   if (at == words.size()) return split;

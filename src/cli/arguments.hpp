@@ -14,7 +14,8 @@ namespace sparkrun::cli {
 
 struct Command;
 
-enum class Takes { nothing, value, values };
+// `maybe`: a value only where one is joined (`--name=value`).
+enum class Takes { nothing, maybe, value, values };
 
 // What completion offers for a value.
 enum class Values { any, file, folder, profile, run, going, check, explanation, command_words };
@@ -31,6 +32,10 @@ struct Option {
   bool is_required = false;       // positionals only
 
   [[nodiscard]] bool is_positional() const { return !name.starts_with('-'); }
+  // Whether the word that follows it on the line is its value.
+  [[nodiscard]] bool takes_next_word() const {
+    return takes == Takes::value || takes == Takes::values;
+  }
 };
 
 // A command line after it was understood.

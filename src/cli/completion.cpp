@@ -131,7 +131,7 @@ Place find_place(const Words& before) {
       place.awaits = nullptr;
     } else if (word.starts_with('-')) {
       const Option* const option = find_option(place.command, word);
-      if (option != nullptr && option->takes != Takes::nothing) place.awaits = option;
+      if (option != nullptr && option->takes_next_word()) place.awaits = option;
     } else if (place.command != nullptr) {
       ++place.positionals;
     } else {

@@ -20,7 +20,8 @@ constexpr std::string_view about =
 std::string option_label(const Option& option) {
   std::string label = option.short_name.empty() ? "    " : fmt::format("{}, ", option.short_name);
   label += option.name;
-  if (option.takes != Takes::nothing) label += fmt::format(" {}", option.value_name);
+  if (option.takes == Takes::maybe) label += fmt::format("[={}]", option.value_name);
+  if (option.takes_next_word()) label += fmt::format(" {}", option.value_name);
   return label;
 }
 

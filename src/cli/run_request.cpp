@@ -4,6 +4,7 @@
 #include "base/csv.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "base/time.hpp"
 #include "profile/container_reader.hpp"
 #include "profile/values.hpp"
 
@@ -14,6 +15,9 @@
 
 namespace sparkrun::cli {
 namespace {
+
+// Long enough for a test suite or a short training of somebody else.
+constexpr std::chrono::minutes default_patience{30};
 
 plan::TtyMode tty_mode(const std::string& text) {
   if (text == "always") return plan::TtyMode::always;
@@ -115,20 +119,12 @@ void resolve_env_files(plan::RunOptions& plan, const sys::Environment& environme
   }
 }
 
-// `90`, `90s`, `30m`, `2h`, `7d`.
-std::chrono::seconds parse_limit(const std::string& text) {
-  constexpr std::string_view units = "smhd";
-  constexpr std::array<long long, 4> seconds = {1, 60, 3600, 86400};
-  constexpr long long limit_max = 24 * 86400;
-  const size_t unit = text.empty() ? std::string_view::npos : units.find(text.back());
-  const bool has_unit = unit != std::string_view::npos;
-  const auto number =
-      parse_number(std::string_view{text}.substr(0, text.size() - (has_unit ? 1 : 0)));
-  const long long factor = has_unit ? seconds.at(unit) : 1;
-  if (number && *number > 0 && *number <= limit_max / factor) {
-    return std::chrono::seconds{*number * factor};
-  }
-  fail(fmt::format("`--timeout {}` is not a time such as 90s, 30m or 2h, up to 24d",
+std::chrono::seconds parse_time(std::string_view option, const std::string& text,
+                                std::chrono::seconds shortest) {
+  constexpr std::chrono::days longest{24};
+  const auto time = parse_duration(text);
+  if (time && *time >= shortest && *time <= longest) return *time;
+  fail(fmt::format("`{} {}` is not a time such as 90s, 30m or 2h, up to 24d", option,
                    printable(text)));
 }
 
@@ -155,7 +151,16 @@ run::Request to_request(const Arguments& arguments, const sys::Environment& envi
     else
       plan.extra_args.push_back("--mount=" + text);
   }
-  if (const auto limit = arguments.value("--timeout")) request.limit = parse_limit(*limit);
+  if (const auto limit = arguments.value("--timeout"))
+    request.limit = parse_time("--timeout", *limit, std::chrono::seconds{1});
+  if (const auto patience = arguments.value("--exclusive")) {
+    request.exclusive = patience->empty()
+                            ? default_patience
+                            : parse_time("--exclusive", *patience, std::chrono::seconds{0});
+  }
+  request.waits_until_ready = arguments.has("--wait");
+  if (request.waits_until_ready)
+    plan.container.push_back({.option = profile::find_by_key("detach"), .values = {"true"}});
   plan.mounts_working_directory = arguments.has("--here");
   if (plan.mounts_working_directory && environment.working_directory == "/")
     fail("`--here`: the root folder cannot be mounted at its own place");

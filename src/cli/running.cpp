@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "base/ulid.hpp"
 #include "sys/host_facts.hpp"
 
 #include <fmt/format.h>
@@ -17,10 +18,9 @@ run::Running find_running(Context& context) {
   return running;
 }
 
-const run::GoingRun& chosen_run(const Arguments& arguments, const run::Running& running,
-                                bool includes_ended) {
+const run::GoingRun& chosen_run(const Arguments& arguments, const run::Running& running) {
   const std::string text = arguments.value_or("RUN", "");
-  const run::GoingRun* const found = run::find_going(running, text, includes_ended);
+  const run::GoingRun* const found = run::find_going(running, text, false);
   if (found != nullptr) return *found;
   throw Error{"run.none", text.empty()
                               ? "nothing is running"
@@ -29,13 +29,12 @@ const run::GoingRun& chosen_run(const Arguments& arguments, const run::Running& 
 
 std::optional<run::RunFolder> find_kept_run(const std::string& text,
                                             const sys::Environment& environment) {
-  constexpr size_t prefix_length_min = 4;
   std::vector<run::RunFolder> folders = run::run_folders(environment);
   std::ranges::reverse(folders);
   for (run::RunFolder& folder : folders) {
     const run::RunNote& note = folder.note();
-    const bool is_id = text.size() >= prefix_length_min && note.run.starts_with(to_upper(text));
-    const bool is_meant = text.empty() || is_id || note.container == text || note.profile == text;
+    const bool is_meant = text.empty() || names_ulid(text, note.run) || note.container == text ||
+                          note.profile == text;
     if (note.is_detached && is_meant) return std::move(folder);
   }
   return std::nullopt;
@@ -54,6 +53,16 @@ int run_in_front(sys::ForegroundProcess& process) {
 run::Recorder open_recorder(Context& context) {
   return run::Recorder{context.settings, context.system,
                        sys::read_host_facts(context.system.environment).id};
+}
+
+NotedRun open_noted_run(const Arguments& arguments, Context& context) {
+  auto folder = run::RunFolder::find(context.system.environment, arguments.value_or("RUN", ""));
+  if (!folder) throw Error{"run.none", "there is no such run"};
+  auto engine = engine::open(
+      {.name = folder->note().engine, .command = folder->note().engine_command}, context.system);
+  return {.folder = std::move(*folder),
+          .engine = std::move(engine),
+          .recorder = open_recorder(context)};
 }
 
 }  // namespace sparkrun::cli

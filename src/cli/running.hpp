@@ -20,8 +20,7 @@ constexpr Option target_option{
 run::Running find_running(Context& context);
 
 // The one that the argument RUN means. Throws `run.none`, `usage.which_run`.
-const run::GoingRun& chosen_run(const Arguments& arguments, const run::Running& running,
-                                bool includes_ended = false);
+const run::GoingRun& chosen_run(const Arguments& arguments, const run::Running& running);
 
 // A folder that a run in the background left, by id, container or profile, the newest first;
 // nothing where none is meant.
@@ -32,5 +31,15 @@ std::optional<run::RunFolder> find_kept_run(const std::string& text,
 int run_in_front(sys::ForegroundProcess& process);
 
 run::Recorder open_recorder(Context& context);
+
+// What a process that was left behind for a run works with.
+struct NotedRun {
+  run::RunFolder folder;
+  std::unique_ptr<engine::Engine> engine;
+  run::Recorder recorder;
+};
+
+// Of the argument RUN, a whole id. Throws `run.none`.
+NotedRun open_noted_run(const Arguments& arguments, Context& context);
 
 }  // namespace sparkrun::cli

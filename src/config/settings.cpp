@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "base/suggest.hpp"
 #include "base/text.hpp"
+#include "base/time.hpp"
 #include "base/toml.hpp"
 #include "sys/files.hpp"
 
@@ -30,9 +31,13 @@ constexpr auto table = std::to_array<Setting>({
     {"engine_command", SettingKind::list, "", "",
      "the words that call the engine, such as sudo -n docker; also `[engine] command`"},
     {"first_byte_timeout", SettingKind::number, "", "15", "seconds that a registry may be silent"},
+    {"gpu_lock", SettingKind::text, "", "/run/lock/sparkrun-gpu.lock",
+     "file whose lock a run with --exclusive holds; the same for all users"},
     {"hub_mirrors", SettingKind::list, "", "",
      "URLs of mirrors that are asked before Docker Hub, in this order"},
     {"locked", SettingKind::boolean, "", "", "run only what a current lockfile pins"},
+    {"logs_kept", SettingKind::text, "", "30d",
+     "how long what a run in the background printed is kept after its end"},
     {"offline", SettingKind::boolean, "", "false", "send no packet to a registry"},
     {"plain_http", SettingKind::list, "", "",
      "registries (HOST[:PORT]) that are asked without TLS"},
@@ -110,6 +115,9 @@ std::optional<std::string> find_fault(const Setting& setting, const std::string&
                        printable(value));
   }
   if (setting.key == "hub_mirrors") return find_mirror_fault(value);
+  if (setting.key == "logs_kept" && !parse_duration(value)) {
+    return fmt::format("`logs_kept` is a time such as 12h or 30d, not `{}`", printable(value));
+  }
   if (setting.choices.empty()) return std::nullopt;
   const auto choices = split(setting.choices, '|');
   if (std::ranges::find(choices, value) != choices.end()) return std::nullopt;

@@ -24,6 +24,26 @@ constexpr milliseconds pull_timeout{24 * 3600 * 1000};
 // Some jobs run for months.
 constexpr milliseconds wait_timeout{std::chrono::hours{24 * 24}};
 
+// Whether a container was given NVIDIA devices: by --gpus, by the runtime, by CDI or by hand.
+bool has_gpu(const Json& json) {
+  const Json& host = member(json, "HostConfig");
+  if (string_or(host, "Runtime") == "nvidia") return true;
+  for (const Json& request : member(host, "DeviceRequests")) {
+    const std::string text = to_json_line(request);
+    if (text.find("gpu") != std::string::npos || text.find("nvidia") != std::string::npos)
+      return true;
+  }
+  for (const Json& device : member(host, "Devices")) {
+    if (string_or(device, "PathOnHost").find("nvidia") != std::string::npos) return true;
+  }
+  // podman tells of CDI devices only here.
+  for (const Json& word : member(member(json, "Config"), "CreateCommand")) {
+    if (word.is_string() && word.get<std::string>().find("nvidia.com/gpu") != std::string::npos)
+      return true;
+  }
+  return false;
+}
+
 ContainerState container_state(const Json& json) {
   const Json& state = member(json, "State");
   ContainerState container{.id = string_or(json, "Id"),
@@ -35,7 +55,9 @@ ContainerState container_state(const Json& json) {
                            .status = string_or(state, "Status"),
                            .started = string_or(state, "StartedAt"),
                            .finished = string_or(state, "FinishedAt"),
-                           .restarts = integer_or(json, "RestartCount", 0)};
+                           .restarts = integer_or(json, "RestartCount", 0),
+                           .pid = static_cast<pid_t>(integer_or(state, "Pid", 0)),
+                           .has_gpu = has_gpu(json)};
   if (container.name.starts_with('/')) container.name.erase(0, 1);  // docker's inner form
   for (const auto& [name, value] : member(member(json, "Config"), "Labels").items()) {
     if (value.is_string()) container.labels[name] = value.get<std::string>();
@@ -105,8 +127,9 @@ std::optional<ContainerState> Client::find_container(const std::string& name_or_
 }
 
 std::vector<ContainerState> Client::list_containers(const std::string& label) {
-  const std::string ids = call_or_fail(
-      {"ps", "--all", "--quiet", "--no-trunc", "--filter", "label=" + label}, "list", "containers");
+  std::vector<std::string> words = {"ps", "--all", "--quiet", "--no-trunc"};
+  if (!label.empty()) words.insert(words.end(), {"--filter", "label=" + label});
+  const std::string ids = call_or_fail(std::move(words), "list", "containers");
   std::vector<ContainerState> containers;
   for (const std::string_view line : split(ids, '\n')) {
     if (trim(line).empty()) continue;
@@ -139,9 +162,28 @@ bool Client::wait(const std::string& name_or_id, std::optional<milliseconds> tim
 
 std::string Client::last_output(const std::string& name_or_id) {
   constexpr std::string_view lines_max = "10000";
-  const sys::ProcessResult result =
-      call({"logs", "--tail", std::string{lines_max}, name_or_id}, OnSignal::stay);
-  return result.out + result.err;
+  constexpr size_t bytes_max = size_t{8} << 20;
+  std::vector<std::string> argv = command_;
+  argv.insert(argv.end(), {"logs", "--tail", std::string{lines_max}, name_or_id});
+  std::string output;
+  run({.argv = argv,
+       .timeout = answer_timeout,
+       .on_output =
+           [&](std::string_view piece) {
+             output += piece;
+             if (output.size() > 2 * bytes_max) output.erase(0, output.size() - bytes_max);
+             return true;
+           },
+       .is_interruptible = false});
+  if (output.size() > bytes_max) output.erase(0, output.size() - bytes_max);
+  return output;
+}
+
+void Client::follow_output(const std::string& name_or_id, milliseconds timeout,
+                           const std::function<bool(std::string_view)>& take) {
+  std::vector<std::string> argv = command_;
+  argv.insert(argv.end(), {"logs", "--follow", name_or_id});
+  run({.argv = argv, .timeout = timeout, .on_output = take});
 }
 
 std::string Client::full_description(const std::string& name_or_id) {

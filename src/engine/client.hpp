@@ -32,6 +32,8 @@ class Client : public Engine {
   std::optional<ContainerState> find_container(const std::string& name_or_id) final;
   std::vector<ContainerState> list_containers(const std::string& label) final;
   bool wait(const std::string& name_or_id, std::optional<std::chrono::milliseconds> timeout) final;
+  void follow_output(const std::string& name_or_id, std::chrono::milliseconds timeout,
+                     const std::function<bool(std::string_view)>& take) final;
   std::string last_output(const std::string& name_or_id) final;
   std::string full_description(const std::string& name_or_id) final;
   void stop(const std::string& name_or_id, std::chrono::seconds grace) override;

@@ -4,10 +4,12 @@
 #include "sys/system.hpp"
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <sys/types.h>
 #include <utility>
 #include <vector>
 
@@ -58,6 +60,8 @@ struct ContainerState {
   std::string started = {};   // RFC 3339
   std::string finished = {};  // the same; of a running one nothing that counts
   long long restarts = 0;     // by the engine
+  pid_t pid = 0;              // of its first process on the engine's host; 0: it does not run
+  bool has_gpu = false;       // it was given NVIDIA devices, by whichever way
   std::map<std::string, std::string> labels = {};
 };
 
@@ -111,13 +115,17 @@ class Engine {
       const std::vector<std::pair<std::string, std::string>>& variables) = 0;
 
   virtual std::optional<ContainerState> find_container(const std::string& name_or_id) = 0;
-  // Those that have a label, running or not.
+  // Those that have a label (empty: all), running or not.
   virtual std::vector<ContainerState> list_containers(const std::string& label) = 0;
   // Until the container does not run any more, or the time is up (false). No polling: the engine
   // tells.
   virtual bool wait(const std::string& name_or_id,
                     std::optional<std::chrono::milliseconds> timeout) = 0;
-  // The last output of a container, both streams, bounded.
+  // What a container prints, both streams, from its start on and as it comes: until it ends, the
+  // time is up or `take` returns false.
+  virtual void follow_output(const std::string& name_or_id, std::chrono::milliseconds timeout,
+                             const std::function<bool(std::string_view)>& take) = 0;
+  // The end of what it has printed, both streams in their order: 10,000 lines and 8 MiB at most.
   virtual std::string last_output(const std::string& name_or_id) = 0;
   // All that the engine knows of a container, as JSON text; empty: nothing.
   virtual std::string full_description(const std::string& name_or_id) = 0;

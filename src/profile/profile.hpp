@@ -3,6 +3,7 @@
 
 #include "profile/options.hpp"
 
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -46,6 +47,13 @@ struct Preflight {
   std::map<std::string, std::string> packages;  // name -> `==5.13.1`
 };
 
+// How it shows that the job does its work: exactly one of the first two is there.
+struct Readiness {
+  std::string http;  // URL on this machine; any answer from 200 to 399 will do
+  std::string log;   // regular expression (PCRE2) for one line of what the job prints
+  std::chrono::seconds timeout{20 * 60};
+};
+
 // A profile after inheritance: what is to be run, before anything of this host enters.
 struct Profile {
   std::string name;
@@ -70,6 +78,7 @@ struct Profile {
   std::vector<Mount> mounts;
   std::vector<std::pair<std::string, std::string>> env;  // in the order of the file
   Preflight preflight;
+  std::optional<Readiness> ready;
 };
 
 // `[a-z0-9][a-z0-9_-]{0,62}`.

@@ -8,6 +8,7 @@
 #include "oci/platform.hpp"
 #include "oci/reference.hpp"
 #include "profile/container_reader.hpp"
+#include "profile/readiness_reader.hpp"
 #include "profile/section.hpp"
 #include "profile/values.hpp"
 
@@ -66,6 +67,9 @@ class Reader {
     }
     if (const TomlNode* const table = section.take("preflight", Kind::table)) {
       read_preflight(*table);
+    }
+    if (const TomlNode* const table = section.take("ready", Kind::table)) {
+      profile_.ready = read_readiness(*table, is_whole, faults_);
     }
     section.refuse_unknown(advice);
     if (is_whole) judge_whole(root);

@@ -99,6 +99,14 @@ Json preflight() {
       "what the checks should expect");
 }
 
+Json readiness() {
+  return table(
+      {{"http", text("URL on this machine that answers once the job is ready")},
+       {"log", text("regular expression (PCRE2) for a line that the job prints once it is ready")},
+       {"timeout", text("how long that may take: 90s, 20m (the default), 2h")}},
+      "how the job shows that it is ready; one of http and log");
+}
+
 }  // namespace
 
 Json profile_schema() {
@@ -117,7 +125,8 @@ Json profile_schema() {
                   {"mount", mount()},
                   {"env", table_of_texts("values that are written down")},
                   {"env_from_file", table_of_texts("variables whose values are in files")},
-                  {"preflight", preflight()}};
+                  {"preflight", preflight()},
+                  {"ready", readiness()}};
   Json schema{{"$schema", "http://json-schema.org/draft-07/schema#"},
               {"title", "sparkrun profile"}};
   schema.update(table(std::move(properties), "profiles/NAME.toml"));

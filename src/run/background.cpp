@@ -5,9 +5,12 @@
 #include "base/json_value.hpp"
 #include "base/text.hpp"
 #include "base/time.hpp"
+#include "base/ulid.hpp"
 #include "plan/argv.hpp"
+#include "run/close.hpp"
 #include "run/extras.hpp"
 #include "run/launch.hpp"
+#include "run/readiness.hpp"
 #include "sys/files.hpp"
 
 #include <algorithm>
@@ -19,9 +22,10 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr seconds stop_grace{10};
+constexpr mode_t private_file = 0600;
 // An engine that is restarted is back within seconds, a host within minutes.
-constexpr milliseconds engine_pause{5'000};
-constexpr int engine_tries = 720;
+constexpr milliseconds engine_pause{1'000};
+constexpr int engine_tries = 3600;
 
 // The job in the background: it outlives its terminal, and its container outlives it for a moment.
 plan::RunPlan detached_plan(plan::RunPlan plan) {
@@ -32,16 +36,6 @@ plan::RunPlan detached_plan(plan::RunPlan plan) {
                         {.option = profile::find_by_key("detach"), .values = {}});
   plan.interactive = plan.tty = false;
   return plan;
-}
-
-// Its id; empty: the engine has not created it.
-std::string created_container(const RunFolder& folder) {
-  return std::string{trim(sys::read_file(folder.cidfile()).value_or(""))};
-}
-
-std::string container_of(const RunFolder& folder) {
-  const std::string id = created_container(folder);
-  return id.empty() ? folder.note().container : id;
 }
 
 // Whoever looks at the run meanwhile should not find that nobody stays with it.
@@ -61,18 +55,35 @@ milliseconds duration_of(const engine::ContainerState& state) {
   return std::max(milliseconds{0}, std::chrono::duration_cast<milliseconds>(*finished - *started));
 }
 
+// What cannot be saved stays with the engine.
+bool save(const fs::path& path, const std::string& text) {
+  try {
+    sys::write_file_atomically(path, text, private_file);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 // Writes the end, and saves what `logs` and an auditor may want to see when the container is gone.
-// The description also marks a run as one that nobody has to stay with any more.
+// The description, which comes after the record, marks a run that nobody has to stay with any more.
 void close_run(const RunFolder& folder, const engine::ContainerState& state, int exit,
                engine::Engine& engine, Recorder& recorder) {
-  constexpr mode_t private_file = 0600;
+  const RunNote& note = folder.note();
+  const milliseconds duration = duration_of(state);
+  bool is_saved = !note.removes || save(folder.log(), engine.last_output(state.id));
   recorder.append_or_warn(audit::run_end(
-      folder.note().run,
-      {.exit = exit, .is_oom_killed = state.is_oom_killed, .duration = duration_of(state)}));
-  sys::write_file_atomically(folder.description(), engine.full_description(state.id), private_file);
-  if (!folder.note().removes) return;
-  sys::write_file_atomically(folder.log(), engine.last_output(state.id), private_file);
-  engine.remove(state.id);
+      note.run, {.exit = exit, .is_oom_killed = state.is_oom_killed, .duration = duration}));
+  is_saved &= save(folder.description(), engine.full_description(state.id));
+  try {
+    StatusFile{note.status_file}.write(
+        {.run = note.run,
+         .ended = {.exit = exit, .duration = duration},
+         .origin = exit == timed_out_exit ? "sparkrun" : "container"});
+  } catch (const Error&) {
+    // Its folder is gone, say: nobody is there to be told, and the ledger has it.
+  }
+  if (note.removes && is_saved) remove_ended(folder, engine);
 }
 
 // Asks again while the engine is being restarted. Throws `interrupted`.
@@ -89,13 +100,65 @@ auto ask_patiently(sys::System& system, Question&& question) {
   }
 }
 
+// False: the time is up. An engine that goes away meanwhile ends the wait, too.
+bool wait_for_end(const std::string& container, std::optional<milliseconds> end,
+                  engine::Engine& engine, sys::System& system) {
+  std::optional<milliseconds> left;
+  if (end) left = std::max(milliseconds{1}, *end - system.clock.monotonic());
+  try {
+    return engine.wait(container, left);
+  } catch (const Error& error) {
+    if (error.exit_code() != ExitCode::engine) throw;
+    system.clock.sleep(engine_pause);
+    return true;
+  }
+}
+
+// When --timeout ends the job: it counts from the run's own start, whenever the waiter came.
+std::optional<milliseconds> end_of(const RunNote& note, const sys::Clock& clock) {
+  if (note.limit_s <= 0) return std::nullopt;
+  const auto gone = std::chrono::duration_cast<milliseconds>(clock.now() - ulid_time(note.run));
+  return clock.monotonic() + seconds{note.limit_s} - std::max(milliseconds{0}, gone);
+}
+
+// What the waiter knows of the job: when it was started last. The mark keeps it for another waiter.
+class KnownStart {
+ public:
+  explicit KnownStart(const RunFolder& folder)
+      : folder_(folder), started_(trim(sys::read_file(folder.waiter_mark()).value_or(""))) {}
+
+  // Whether the engine has started the job again since.
+  bool has_changed(const engine::ContainerState& state) {
+    if (state.started == started_) return false;
+    const bool was_known = !started_.empty();
+    started_ = state.started;
+    sys::write_file_atomically(folder_.waiter_mark(), started_ + "\n", private_file);
+    return was_known;
+  }
+
+ private:
+  const RunFolder& folder_;
+  std::string started_;
+};
+
 }  // namespace
+
+void start_waiter(const RunFolder& folder, const sys::SharedLock* claim, sys::System& system) {
+  system.processes.start_detached({"/proc/self/exe", "__wait", folder.note().run},
+                                  folder.waiter_log().string(),
+                                  claim != nullptr ? claim->fd() : -1);
+}
+
+void remove_ended(const RunFolder& folder, engine::Engine& engine) {
+  engine.remove(folder.container());
+  sys::remove_file(folder.cidfile());  // nothing is left to be looked for
+}
 
 bool is_detached(const plan::RunPlan& plan) { return plan.find("detach") != nullptr; }
 
 bool launch_in_background(const Prepared& prepared, const EnsuredImage& ensured,
                           const preflight::Report* report, engine::Engine& engine,
-                          Recorder& recorder, sys::System& system) {
+                          const sys::SharedLock* claim, Recorder& recorder, sys::System& system) {
   create_mount_sources(prepared.plan);
   plan::LaunchExtras extras = launch_extras(prepared);
   extras.client_environment = read_file_variables(prepared.plan);
@@ -110,51 +173,61 @@ bool launch_in_background(const Prepared& prepared, const EnsuredImage& ensured,
     engine.start_detached(argv, extras.client_environment);
   } catch (const Error&) {
     // Created and not started. By its id alone: the name may be that of somebody else's container.
-    const std::string id = created_container(folder);
-    if (!id.empty()) engine.remove(id);
+    const std::string id = folder.container();
+    if (id != note.container) engine.remove(id);
     folder.remove();
     throw;
   }
   // The job runs: from here on nothing is a refusal any more.
   try {
-    recorder.append_or_warn(bound_record(prepared, ensured, container_of(folder),
-                                         engine.find_container(container_of(folder))));
+    recorder.append_or_warn(bound_record(prepared, ensured, folder.container(),
+                                         engine.find_container(folder.container())));
     // It takes the folder over as soon as we are gone, or have released it.
-    system.processes.start_detached({"/proc/self/exe", "__wait", prepared.id},
-                                    folder.waiter_log().string());
+    start_waiter(folder, claim, system);
   } catch (const Error&) {
     return false;
   }
   folder.release();
+  start_watcher(folder, system);
   return wait_for_waiter(folder, system.clock);
 }
 
 void stay_with(RunFolder& folder, engine::Engine& engine, Recorder& recorder, sys::System& system) {
   folder.hold();
-  sys::write_file_atomically(folder.waiter_mark(), "", 0600);
-  const std::string container = container_of(folder);
-  const auto end = folder.note().limit_s > 0
-                       ? std::optional{system.clock.monotonic() + seconds{folder.note().limit_s}}
-                       : std::nullopt;
+  if (folder.has_ended()) return;
+  if (!sys::path_exists(folder.waiter_mark()))
+    sys::write_file_atomically(folder.waiter_mark(), "", private_file);
+  KnownStart known{folder};
+  const std::string container = folder.container();
+  const RunNote& note = folder.note();
+  std::optional<milliseconds> end = end_of(note, system.clock);
+  bool has_timed_out = false;
   while (true) {
-    const auto left =
-        end ? std::optional{std::max(milliseconds{1}, *end - system.clock.monotonic())}
-            : std::nullopt;
-    const bool has_ended = ask_patiently(system, [&] { return engine.wait(container, left); });
-    if (!has_ended) engine.stop(container, stop_grace);
     const auto state = ask_patiently(system, [&] { return engine.find_container(container); });
-    if (!state) return;  // somebody removed it; how it ended nobody can tell
-    if (state->is_running || state->status == "restarting") {
-      if (has_ended)
-        recorder.append_or_warn(audit::run_restart(folder.note().run, state->restarts));
-      continue;
+    if (!state) return;                // somebody removed it; how it ended nobody can tell
+    if (state->status == "created") {  // by a sparkrun that was killed before it could start it
+      engine.remove(state->id);
+      return folder.remove();
     }
-    return close_run(folder, *state, has_ended ? state->exit : timed_out_exit, engine, recorder);
+    if (known.has_changed(*state))
+      recorder.append_or_warn(audit::run_restart(note.run, state->restarts));
+    if (state->status == "restarting") {
+      system.clock.sleep(engine_pause);
+      system.terminal.throw_if_interrupted();
+    } else if (!state->is_running) {
+      return close_run(folder, *state, has_timed_out ? timed_out_exit : state->exit, engine,
+                       recorder);
+    } else if (!wait_for_end(container, end, engine, system)) {
+      has_timed_out = true;
+      end.reset();
+      ask_patiently(system, [&] { engine.stop(container, stop_grace); });
+    }
   }
 }
 
 bool close_from_engine(const RunFolder& folder, engine::Engine& engine, Recorder& recorder) {
-  const auto state = engine.find_container(container_of(folder));
+  if (folder.has_ended()) return true;
+  const auto state = engine.find_container(folder.container());
   if (!state || state->is_running) return false;
   close_run(folder, *state, state->exit, engine, recorder);
   return true;

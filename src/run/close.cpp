@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "plan/argv.hpp"
 #include "run/extras.hpp"
+#include "run/readiness.hpp"
 #include "run/run_folder.hpp"
 #include "sys/files.hpp"
 
@@ -23,6 +24,7 @@ class FolderOfRun {
   FolderOfRun& operator=(const FolderOfRun&) = delete;
   ~FolderOfRun() { folder_.remove(); }
   [[nodiscard]] fs::path cidfile() const { return folder_.cidfile(); }
+  void watch(sys::System& system) const { start_watcher(folder_, system); }
 
  private:
   RunFolder folder_;
@@ -44,6 +46,7 @@ Closing launch_recorded(const Prepared& prepared, const EnsuredImage& ensured,
   const auto on_bound = [&](const std::string& container,
                             const std::optional<engine::ContainerState>& state) {
     recorder.append_or_warn(bound_record(prepared, ensured, container, state));
+    folder.watch(system);
   };
   Closing closing{.run = prepared.id,
                   .ended = launch(prepared.plan, extras, prepared.limit, engine, system, on_bound)};

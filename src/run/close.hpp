@@ -21,6 +21,7 @@ struct Closing {
   // start the container. (A job that exits with 125 itself cannot be told from that; docker
   // reserves the code.)
   std::string origin;
+  bool is_in_background = false;  // it has not ended yet
 };
 
 // Last phases: makes the folders that mounts ask for, writes `run.start` durably, launches, and

@@ -20,6 +20,11 @@ std::string digest_of(const plan::PinnedImage& image) {
 
 }  // namespace
 
+std::string label(const engine::ContainerState& container, std::string_view name) {
+  const auto found = container.labels.find(std::string{name});
+  return found == container.labels.end() ? "" : found->second;
+}
+
 plan::LaunchExtras launch_extras(const Prepared& prepared) {
   const plan::RunPlan& plan = prepared.plan;
   const std::string digest = digest_of(plan.image);
@@ -33,6 +38,7 @@ plan::LaunchExtras launch_extras(const Prepared& prepared) {
   extras.labels = {{std::string{run_label}, prepared.id},
                    {std::string{profile_label}, plan.profile.name},
                    {std::string{digest_label}, digest}};
+  if (prepared.exclusive) extras.labels.emplace_back(exclusive_label, "true");
   extras.env = {{"SPARKRUN_RUN_ID", prepared.id}, {"SPARKRUN_IMAGE_DIGEST", digest}};
   return extras;
 }
@@ -50,7 +56,9 @@ RunNote note_of(const Prepared& prepared, const std::string& container) {
           .engine = prepared.plan.engine.name,
           .engine_command = prepared.plan.engine.command,
           .boot = prepared.host.boot_id,
-          .limit_s = prepared.limit.value_or(std::chrono::seconds{0}).count()};
+          .limit_s = prepared.limit.value_or(std::chrono::seconds{0}).count(),
+          .ready = prepared.plan.profile.ready,
+          .status_file = prepared.status_file};
 }
 
 Json bound_record(const Prepared& prepared, const EnsuredImage& ensured,

@@ -12,6 +12,10 @@ namespace sparkrun::run {
 constexpr std::string_view run_label = "dev.sparkrun.run";
 constexpr std::string_view profile_label = "dev.sparkrun.profile";
 constexpr std::string_view digest_label = "dev.sparkrun.digest";
+constexpr std::string_view exclusive_label = "dev.sparkrun.exclusive";  // it has the GPU to itself
+
+// The value of a container's label; empty: it has none.
+std::string label(const engine::ContainerState& container, std::string_view name);
 
 // What a launch adds to the plan: name, labels and variables; no cidfile yet, no values of files.
 plan::LaunchExtras launch_extras(const Prepared& prepared);

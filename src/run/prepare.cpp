@@ -142,7 +142,9 @@ Prepared prepare(const Request& request, const profile::Project& project, sys::S
   const profile::Profile& profile = request.profile;
   Prepared prepared{.id = make_ulid(system.clock.now(), system.clock.randomness()),
                     .project = project,
-                    .limit = request.limit};
+                    .limit = request.limit,
+                    .exclusive = request.exclusive,
+                    .status_file = request.status_file};
   try {
     prepared.engine = engine.facts();
   } catch (const Error& error) {

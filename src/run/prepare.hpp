@@ -29,8 +29,12 @@ struct Request {
   std::vector<std::string> allow;             // trust names
   bool is_detached = false;                   // --detach; else as the profile says
   std::optional<std::chrono::seconds> limit;  // --timeout
-  bool is_dry_run = false;  // nothing is created or remembered; missing trust is a warning
-  oci::Talk talk;           // told when a registry makes us wait
+  // --exclusive: how long the GPU is waited for; none: it is shared.
+  std::optional<std::chrono::seconds> exclusive;
+  bool waits_until_ready = false;  // --wait: with a job in the background
+  std::string status_file;         // absolute; empty: none
+  bool is_dry_run = false;         // nothing is created or remembered; missing trust is a warning
+  oci::Talk talk;                  // told when a registry makes us wait
 };
 
 // The result of the first phase: everything that is known before the engine's store is touched.
@@ -42,7 +46,9 @@ struct Prepared {
   std::optional<engine::EngineFacts> engine;  // none: not reachable, `engine_note` says why
   std::string engine_note;
   sys::HostFacts host;
-  std::optional<std::chrono::seconds> limit;  // after which the job is stopped
+  std::optional<std::chrono::seconds> limit;      // after which the job is stopped
+  std::optional<std::chrono::seconds> exclusive;  // as asked for
+  std::string status_file;                        // absolute; empty: none
   std::vector<std::string> notes;  // for people: where the pin came from, what to do next
 };
 

@@ -3,6 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/json_value.hpp"
+#include "base/text.hpp"
 #include "base/ulid.hpp"
 
 namespace sparkrun::run {
@@ -15,6 +16,10 @@ fs::path folder_of_runs(const sys::Environment& environment) {
   return environment.state_directory() / "runs";
 }
 
+Json to_json(const profile::Readiness& ready) {
+  return {{"http", ready.http}, {"log", ready.log}, {"timeout_s", ready.timeout.count()}};
+}
+
 Json to_json(const RunNote& note) {
   return {{"run", note.run},
           {"profile", note.profile},
@@ -24,7 +29,9 @@ Json to_json(const RunNote& note) {
           {"boot", note.boot},
           {"detached", note.is_detached},
           {"removes", note.removes},
-          {"limit_s", note.limit_s}};
+          {"limit_s", note.limit_s},
+          {"ready", note.ready ? to_json(*note.ready) : Json()},
+          {"status_file", note.status_file}};
 }
 
 RunNote to_note(const Json& json) {
@@ -36,9 +43,16 @@ RunNote to_note(const Json& json) {
                .boot = string_or(json, "boot"),
                .is_detached = boolean_or(json, "detached", false),
                .removes = boolean_or(json, "removes", false),
-               .limit_s = integer_or(json, "limit_s", 0)};
+               .limit_s = integer_or(json, "limit_s", 0),
+               .ready = {},
+               .status_file = string_or(json, "status_file")};
   for (const Json& word : member(json, "engine_command")) {
     if (word.is_string()) note.engine_command.push_back(word.get<std::string>());
+  }
+  if (const Json& ready = member(json, "ready"); ready.is_object()) {
+    note.ready = {.http = string_or(ready, "http"),
+                  .log = string_or(ready, "log"),
+                  .timeout = std::chrono::seconds{integer_or(ready, "timeout_s", 0)}};
   }
   return note;
 }
@@ -67,6 +81,15 @@ std::optional<RunFolder> RunFolder::find(const sys::Environment& environment,
   }
 }
 
+std::string RunFolder::container() const {
+  const std::string id{trim(sys::read_file(cidfile()).value_or(""))};
+  return id.empty() ? note_.container : id;
+}
+
+bool RunFolder::has_container() const { return note_.removes && sys::path_exists(cidfile()); }
+
+bool RunFolder::has_ended() const { return note_.is_detached && sys::path_exists(description()); }
+
 bool RunFolder::has_holder() const {
   return lock_.is_open() || !sys::try_lock_folder(path_).is_open();
 }
@@ -76,8 +99,8 @@ void RunFolder::hold() {
 }
 
 void RunFolder::remove() {
-  for (const fs::path& file :
-       {cidfile(), log(), description(), waiter_log(), waiter_mark(), path_ / "run.json"})
+  for (const fs::path& file : {cidfile(), log(), description(), waiter_log(), waiter_mark(),
+                               ready_mark(), path_ / "run.json"})
     sys::remove_file(file);
   sys::remove_file(path_);
   lock_.close();
@@ -89,6 +112,17 @@ std::vector<RunFolder> run_folders(const sys::Environment& environment) {
     if (auto folder = RunFolder::find(environment, name)) folders.push_back(std::move(*folder));
   }
   return folders;
+}
+
+void remove_old(std::vector<RunFolder>& folders, const sys::Clock& clock,
+                std::chrono::seconds kept) {
+  std::erase_if(folders, [&](RunFolder& folder) {
+    const auto ended = sys::modified(folder.description());
+    const bool is_old = folder.has_ended() && ended && clock.now() - *ended > kept &&
+                        !folder.has_container() && !folder.has_holder();
+    if (is_old) folder.remove();
+    return is_old;
+  });
 }
 
 }  // namespace sparkrun::run

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "profile/profile.hpp"
+#include "sys/clock.hpp"
 #include "sys/environment.hpp"
 #include "sys/files.hpp"
 
@@ -23,6 +25,8 @@ struct RunNote {
   bool is_detached = false;
   bool removes = false;   // a detached run's waiter removes the container at its end
   long long limit_s = 0;  // --timeout; 0: none
+  std::optional<profile::Readiness> ready;
+  std::string status_file;  // that a detached run's waiter writes at the end; empty: none
 };
 
 // `runs/RUN/` in the state folder: what is kept of a run while it goes on, and of a detached one
@@ -41,7 +45,14 @@ class RunFolder {
   [[nodiscard]] fs::path description() const { return path_ / "inspect.json"; }  // the same
   [[nodiscard]] fs::path waiter_log() const { return path_ / "waiter.log"; }
   [[nodiscard]] fs::path waiter_mark() const { return path_ / "waiter"; }  // it has come
+  [[nodiscard]] fs::path ready_mark() const { return path_ / "ready"; }    // the job is, or is late
 
+  // The container's id; its name where the engine has not said that it created it.
+  [[nodiscard]] std::string container() const;
+  // Whether it is one that the waiter still has to remove.
+  [[nodiscard]] bool has_container() const;
+  // Of a run in the background: its end is recorded, and what is kept of it lies here.
+  [[nodiscard]] bool has_ended() const;
   // Whether somebody stays with the run.
   [[nodiscard]] bool has_holder() const;
   // Waits until whoever held it is gone. Throws `file.unwritable`.
@@ -59,5 +70,9 @@ class RunFolder {
 
 // All of this user, oldest first.
 std::vector<RunFolder> run_folders(const sys::Environment& environment);
+
+// Removes, of `folders`, what ended in the background longer than `kept` ago.
+void remove_old(std::vector<RunFolder>& folders, const sys::Clock& clock,
+                std::chrono::seconds kept);
 
 }  // namespace sparkrun::run

@@ -3,6 +3,8 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "base/ulid.hpp"
+#include "run/background.hpp"
 #include "run/extras.hpp"
 #include "run/prepare.hpp"
 
@@ -14,12 +16,7 @@
 namespace sparkrun::run {
 namespace {
 
-constexpr size_t prefix_length_min = 4;
-
-std::string label(const engine::ContainerState& container, std::string_view name) {
-  const auto found = container.labels.find(std::string{name});
-  return found == container.labels.end() ? "" : found->second;
-}
+using std::chrono::days;
 
 // The engine of now first, then those of the runs that are known of.
 std::vector<engine::Choice> engines_of(const sys::Environment& environment,
@@ -48,8 +45,7 @@ GoingRun to_run(engine::ContainerState container, engine::Engine& engine,
 }
 
 bool is_meant(const GoingRun& run, const std::string& text) {
-  const bool is_id = text.size() >= prefix_length_min && run.run.starts_with(to_upper(text));
-  return is_id || run.container.name == text || run.profile == text;
+  return names_ulid(text, run.run) || run.container.name == text || run.profile == text;
 }
 
 [[noreturn]] void fail_which(const std::string& what, const std::vector<const GoingRun*>& runs) {
@@ -95,6 +91,19 @@ Running find_running(sys::System& system, const config::Settings& settings) {
   return running;
 }
 
+std::vector<GoingRun> foreign_containers(const Running& running) {
+  std::vector<GoingRun> found;
+  std::set<std::string> seen;
+  for (const auto& engine : running.engines) {
+    for (engine::ContainerState& container : engine->list_containers("")) {
+      const bool is_meant = container.has_gpu && container.is_running &&
+                            label(container, run_label).empty() && seen.insert(container.id).second;
+      if (is_meant) found.push_back({.container = std::move(container), .engine = engine.get()});
+    }
+  }
+  return found;
+}
+
 const GoingRun* find_going(const Running& running, const std::string& text, bool includes_ended) {
   const std::vector<const GoingRun*> now = running.now();
   if (text.empty()) {
@@ -124,11 +133,11 @@ const GoingRun* find_going(const Running& running, const std::string& text, bool
   return meant.empty() ? nullptr : meant.front();
 }
 
-std::vector<std::string> orphans(sys::System& system, const config::Settings& settings) {
+std::vector<std::string> look_after(sys::System& system, const config::Settings& settings) {
   std::vector<RunFolder> left = run_folders(system.environment);
-  std::erase_if(left, [](const RunFolder& folder) { return folder.has_holder(); });
-  std::erase_if(left, [](const RunFolder& folder) {  // ended, and kept for `logs`
-    return folder.note().is_detached && sys::path_exists(folder.description());
+  remove_old(left, system.clock, parse_duration(settings.text("logs_kept")).value_or(days{30}));
+  std::erase_if(left, [](const RunFolder& folder) {
+    return folder.has_ended() ? !folder.has_container() : folder.has_holder();
   });
   if (left.empty()) return {};
   const Running running = find_running(system, settings);
@@ -136,11 +145,18 @@ std::vector<std::string> orphans(sys::System& system, const config::Settings& se
   for (RunFolder& folder : left) {
     const std::string& run = folder.note().run;
     const auto going = std::ranges::find(running.runs, run, &GoingRun::run);
-    if (going != running.runs.end()) {
+    if (going == running.runs.end()) {
+      const bool is_gone = running.problems.empty() && !folder.has_holder();
+      if (is_gone && !folder.has_ended()) folder.remove();
+    } else if (folder.has_ended()) {  // its waiter was killed before it could remove it
+      remove_ended(folder, *going->engine);
+    } else if (folder.note().is_detached) {
+      start_waiter(folder, nullptr, system);
+      lines.push_back(fmt::format("run {} ({}) had no waiter any more; it has one again", run,
+                                  going->container.status));
+    } else {
       lines.push_back(fmt::format("run {} ({}) has no sparkrun any more; `sparkrun stop {}`", run,
                                   going->container.status, run));
-    } else if (running.problems.empty() && !folder.has_holder()) {
-      folder.remove();
     }
   }
   return lines;

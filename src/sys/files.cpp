@@ -212,6 +212,13 @@ std::optional<fs::path> resolve_links(const fs::path& path) {
   return real;
 }
 
+std::optional<TimePoint> modified(const fs::path& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return std::nullopt;
+  return TimePoint{std::chrono::milliseconds{status.st_mtim.tv_sec * 1000LL +
+                                             status.st_mtim.tv_nsec / 1'000'000}};
+}
+
 bool path_exists(const fs::path& path) {
   std::error_code failure;
   return fs::exists(path, failure);

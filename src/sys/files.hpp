@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/time.hpp"
+
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -134,6 +136,9 @@ std::optional<long long> free_bytes(const fs::path& path);
 
 // Removes a file; one that is not there is fine, and so is one that will not go.
 void remove_file(const fs::path& path);
+
+// When a file was written last; nothing when there is none.
+std::optional<TimePoint> modified(const fs::path& path);
 
 // Whether something is there; an unreadable parent counts as "no".
 bool path_exists(const fs::path& path);

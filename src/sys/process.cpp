@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 namespace sparkrun::sys {
 namespace {
@@ -51,7 +52,7 @@ class CapturedRun {
     else
       settings.connect_null(STDIN_FILENO);
     settings.connect(out.write_end.get(), STDOUT_FILENO);
-    settings.connect(err.write_end.get(), STDERR_FILENO);
+    settings.connect(spec_.on_output ? STDOUT_FILENO : err.write_end.get(), STDERR_FILENO);
     result_.spawn_errno = settings.spawn(spec_, pid_);
     if (result_.spawn_errno != 0) {
       result_.exit = 127;
@@ -77,10 +78,20 @@ class CapturedRun {
          {.fd = spec_.is_interruptible ? signals_.fd() : -1, .events = POLLIN}}};
     if (poll(watched.data(), watched.size(), static_cast<int>(left.count())) < 0) return;
     if (watched[4].revents != 0) interrupt();
-    if (watched[0].revents != 0) read_some(out_, result_.out, spec_.output_bytes_max);
+    if (watched[0].revents != 0) take_output();
     if (watched[1].revents != 0) read_some(err_, result_.err, spec_.output_bytes_max);
     if (watched[2].revents != 0) write_some();
-    if (watched[3].revents != 0) reap();
+    if (watched[3].revents != 0 && !has_ended_) reap();
+  }
+
+  void take_output() {
+    read_some(out_, result_.out, spec_.output_bytes_max);
+    if (!spec_.on_output) return;
+    const std::string piece = std::exchange(result_.out, {});
+    if (piece.empty() || spec_.on_output(piece)) return;
+    out_.close();
+    err_.close();
+    terminate();
   }
 
   void write_some() {
@@ -164,11 +175,14 @@ class PosixForegroundProcess final : public ForegroundProcess {
 
 }  // namespace
 
+void keep_from_children(int fd) { fcntl(fd, F_SETFD, FD_CLOEXEC); }
+
 ProcessResult PosixProcesses::run(const ProcessSpec& spec) {
   return CapturedRun{spec, signals_}.run();
 }
 
-void PosixProcesses::start_detached(const std::vector<std::string>& argv, const std::string& log) {
+void PosixProcesses::start_detached(const std::vector<std::string>& argv, const std::string& log,
+                                    int handed_over) {
   const FileDescriptor out{
       open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600)};
   if (!out.is_open()) {
@@ -180,6 +194,9 @@ void PosixProcesses::start_detached(const std::vector<std::string>& argv, const 
   settings.connect_null(STDIN_FILENO);
   settings.connect(out.get(), STDOUT_FILENO);
   settings.connect(out.get(), STDERR_FILENO);
+  if (handed_over >= 0) settings.connect(handed_over, handed_over_fd);
+  // Whoever waits for a pipe that our own caller gave us must not wait for it.
+  settings.close_from(handed_over >= 0 ? handed_over_fd + 1 : handed_over_fd);
   pid_t pid = -1;
   const ProcessSpec spec{.argv = argv};
   if (const int failure = settings.spawn(spec, pid); failure != 0) {

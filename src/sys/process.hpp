@@ -4,6 +4,7 @@
 #include "sys/signals.hpp"
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,6 +20,8 @@ struct ProcessSpec {
   std::optional<std::string> input;                              // nothing: /dev/null
   std::chrono::milliseconds timeout{60'000};
   size_t output_bytes_max = size_t{8} << 20;  // of each stream; the rest is dropped
+  // Takes what comes, both streams as one, instead of the result; false ends the program.
+  std::function<bool(std::string_view)> on_output = {};
   bool is_interruptible = true;  // of run(): a signal ends it, else it stays for others
   bool out_to_err = false;       // of start(): the child's stdout is our stderr
 };
@@ -63,6 +66,12 @@ class ForegroundProcess {
   virtual void send(int signal) = 0;
 };
 
+// What a detached program finds open beside its three streams, where it was given something.
+constexpr int handed_over_fd = 3;
+
+// What we were given so is for none of our own children.
+void keep_from_children(int fd);
+
 class Processes {
  public:
   virtual ~Processes() = default;
@@ -73,8 +82,10 @@ class Processes {
   // does is as with run().
   virtual std::vector<ProcessResult> run_pipeline(const PipelineSpec& spec) = 0;
   // A program that outlives us: in a session of its own, without a terminal, its output appended to
-  // `log` (made with mode 0600). Throws `file.unwritable`, `engine.missing`.
-  virtual void start_detached(const std::vector<std::string>& argv, const std::string& log) = 0;
+  // `log` (made with mode 0600). It gets our descriptor `handed_over` (-1: none) as number
+  // `handed_over_fd`. Throws `file.unwritable`, `engine.missing`.
+  virtual void start_detached(const std::vector<std::string>& argv, const std::string& log,
+                              int handed_over = -1) = 0;
   // Throws `engine.missing` when the program is not on PATH. No time limit, nothing captured.
   virtual std::unique_ptr<ForegroundProcess> start(const ProcessSpec& spec) = 0;
 };
@@ -84,7 +95,8 @@ class PosixProcesses final : public Processes {
   explicit PosixProcesses(Signals& signals) : signals_(signals) {}
   ProcessResult run(const ProcessSpec& spec) override;
   std::vector<ProcessResult> run_pipeline(const PipelineSpec& spec) override;
-  void start_detached(const std::vector<std::string>& argv, const std::string& log) override;
+  void start_detached(const std::vector<std::string>& argv, const std::string& log,
+                      int handed_over) override;
   std::unique_ptr<ForegroundProcess> start(const ProcessSpec& spec) override;
 
  private:

@@ -60,6 +60,10 @@ void SpawnSettings::connect_null(int theirs) {
   posix_spawn_file_actions_addopen(&actions_, theirs, "/dev/null", O_RDONLY, 0);
 }
 
+void SpawnSettings::close_from(int theirs) {
+  posix_spawn_file_actions_addclosefrom_np(&actions_, theirs);
+}
+
 void SpawnSettings::leave_session() {
   posix_spawnattr_setflags(&attributes_,
                            POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);

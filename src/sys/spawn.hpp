@@ -29,6 +29,7 @@ class SpawnSettings {
   ~SpawnSettings();
   void connect(int ours, int theirs);
   void connect_null(int theirs);
+  void close_from(int theirs);
   void leave_session();  // the child leads one of its own
 
   // 0, or the errno of the failure.

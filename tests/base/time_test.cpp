@@ -103,5 +103,17 @@ TEST(HumanDuration, NamesTheLargestUnitsOnly) {
   for (const auto& [duration, text] : rows) EXPECT_EQ(human_duration(milliseconds{duration}), text);
 }
 
+TEST(ParseDuration, TakesAUnit) {
+  using std::chrono::seconds;
+  EXPECT_EQ(parse_duration("90"), seconds{90});
+  EXPECT_EQ(parse_duration("90s"), seconds{90});
+  EXPECT_EQ(parse_duration("30m"), seconds{1800});
+  EXPECT_EQ(parse_duration("2h"), seconds{7200});
+  EXPECT_EQ(parse_duration("7d"), seconds{604800});
+  EXPECT_EQ(parse_duration("0"), seconds{0});
+  for (const std::string_view text : {"", "m", "-1s", "1.5h", "1w", "1 h", "99999999999999d"})
+    EXPECT_EQ(parse_duration(text), std::nullopt) << text;
+}
+
 }  // namespace
 }  // namespace sparkrun

@@ -4,6 +4,7 @@
 #include "base/error.hpp"
 #include "base/json_value.hpp"
 #include "base/text.hpp"
+#include "base/ulid.hpp"
 #include "run/running.hpp"
 #include "support/error_of.hpp"
 #include "support/fake_engine.hpp"
@@ -45,7 +46,7 @@ class BackgroundTest : public testing::Test {
   bool launch() {
     return launch_in_background(
         prepared, {.image = {.id = "sha256:3"}, .run_as = "x", .matched_by = "config"}, nullptr,
-        engine, recorder, world.system);
+        engine, nullptr, recorder, world.system);
   }
 
   // The records' events, with the exit of an end.
@@ -127,14 +128,95 @@ TEST_F(BackgroundTest, TheWaiterRecordsTheEndAndSavesWhatItRemoves) {
   EXPECT_EQ(events().back(), "run.end 3");
   EXPECT_EQ(sys::read_file(folder->log()), "last words\n");
   EXPECT_TRUE(sys::path_exists(folder->description()));
+  EXPECT_TRUE(folder->has_ended());
+  EXPECT_FALSE(folder->has_container());
+  EXPECT_EQ(engine.calls.back(), "remove sparkrun-app-000000");
+}
+
+TEST_F(BackgroundTest, TheWaiterWritesTheStatusFile) {
+  prepared.status_file = (world.folder / "status.json").string();
+  launch();
+  EXPECT_FALSE(sys::path_exists(prepared.status_file));
+  engine.containers["sparkrun-app-000000"] = state(false, 3);
+  auto folder = RunFolder::find(world.system.environment, run_id);
+
+  stay_with(*folder, engine, recorder, world.system);
+
+  const auto status = parse_json(sys::read_file(prepared.status_file).value_or(""));
+  EXPECT_EQ(integer_or(*status, "exit", -1), 3);
+  EXPECT_EQ(string_or(*status, "origin"), "container");
+  EXPECT_EQ(string_or(*status, "run"), run_id);
+}
+
+TEST_F(BackgroundTest, WhatCannotBeSavedIsNotRemoved) {
+  launch();
+  engine.containers["sparkrun-app-000000"] = state(false, 3);
+  auto folder = RunFolder::find(world.system.environment, run_id);
+  fs::create_directory(folder->log());  // nothing can be written there
+
+  stay_with(*folder, engine, recorder, world.system);
+
+  EXPECT_EQ(events().back(), "run.end 3");
+  for (const std::string& call : engine.calls) EXPECT_FALSE(call.starts_with("remove")) << call;
+}
+
+TEST_F(BackgroundTest, WhatWasCreatedAndNeverStartedIsRemoved) {
+  launch();
+  engine.containers["sparkrun-app-000000"] = state(false, 0);
+  engine.containers["sparkrun-app-000000"].status = "created";
+  auto folder = RunFolder::find(world.system.environment, run_id);
+
+  stay_with(*folder, engine, recorder, world.system);
+
+  EXPECT_EQ(events(), (Strings{"run.start", "run.bound"}));
   EXPECT_EQ(engine.calls.back(), "remove " + container_id);
+  EXPECT_FALSE(RunFolder::find(world.system.environment, run_id));
+}
+
+TEST_F(BackgroundTest, AnotherWaiterKnowsWhatTheOneBeforeSaw) {
+  launch();
+  engine.containers["sparkrun-app-000000"].started = "2026-08-01T10:00:00Z";
+  engine.on_wait = [&](auto) -> bool { throw Error{"interrupted", "the host goes down"}; };
+  auto folder = RunFolder::find(world.system.environment, run_id);
+  EXPECT_EQ(test::error_of([&] { stay_with(*folder, engine, recorder, world.system); }).id(),
+            "interrupted");
+  folder->release();
+
+  engine.containers["sparkrun-app-000000"].started = "2026-08-01T11:00:00Z";
+  engine.on_wait = [&](auto) {
+    engine.containers["sparkrun-app-000000"].is_running = false;
+    return true;
+  };
+  auto again = RunFolder::find(world.system.environment, run_id);
+  stay_with(*again, engine, recorder, world.system);
+
+  EXPECT_EQ(events(), (Strings{"run.start", "run.bound", "run.restart", "run.end 0"}));
+}
+
+TEST_F(BackgroundTest, TheTimeOfAJobCountsFromItsStart) {
+  prepared.limit = seconds{60};
+  prepared.id = make_ulid(world.clock.now(), {});
+  launch();
+  world.clock.advance(seconds{20});
+  engine.on_wait = [&](std::optional<std::chrono::milliseconds> timeout) {
+    EXPECT_EQ(timeout, seconds{60} - (world.clock.now() - ulid_time(prepared.id)));
+    engine.containers["sparkrun-app-000000"] = state(false, 143);
+    return false;
+  };
+  auto folder = RunFolder::find(world.system.environment, prepared.id);
+
+  stay_with(*folder, engine, recorder, world.system);
+
+  EXPECT_EQ(events().back(), "run.end 124");
 }
 
 TEST_F(BackgroundTest, TheWaiterSeesThatTheEngineStartedTheJobAgain) {
   launch();
+  engine.containers["sparkrun-app-000000"].started = "2026-08-01T10:00:00Z";
   int waits = 0;
   engine.on_wait = [&](auto) {
-    if (++waits == 2) engine.containers["sparkrun-app-000000"] = state(false, 0);
+    engine.containers["sparkrun-app-000000"].started = "2026-08-01T11:00:00Z";
+    if (++waits == 2) engine.containers["sparkrun-app-000000"].is_running = false;
     return true;
   };
   auto folder = RunFolder::find(world.system.environment, run_id);
@@ -161,13 +243,14 @@ TEST_F(BackgroundTest, TheWaiterOutlivesARestartOfTheEngine) {
 
 TEST_F(BackgroundTest, TheWaiterStopsAJobWhoseTimeIsOver) {
   prepared.limit = seconds{60};
+  prepared.id = make_ulid(world.clock.now(), {});
   launch();
   engine.on_wait = [&](std::optional<std::chrono::milliseconds> timeout) {
-    EXPECT_EQ(timeout, seconds{60});
+    EXPECT_EQ(timeout, seconds{60} - (world.clock.now() - ulid_time(prepared.id)));
     engine.containers["sparkrun-app-000000"] = state(false, 143);
     return false;
   };
-  auto folder = RunFolder::find(world.system.environment, run_id);
+  auto folder = RunFolder::find(world.system.environment, prepared.id);
 
   stay_with(*folder, engine, recorder, world.system);
 

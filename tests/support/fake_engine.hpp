@@ -42,6 +42,7 @@ class FakeEngine final : public engine::Engine {
   std::string detached_id = std::string(64, 'd');
   std::function<void()> on_start_detached;
   std::function<bool(std::optional<std::chrono::milliseconds>)> on_wait;
+  std::vector<std::string> pieces;                                   // of follow_output
   std::string output;                                                // of last_output
   std::vector<engine::StoredImage> tagged;                           // of list_images
   std::vector<std::pair<std::string, std::string>> given_variables;  // of the last start
@@ -110,7 +111,7 @@ class FakeEngine final : public engine::Engine {
     note("list_containers", label);
     std::vector<engine::ContainerState> all;
     for (const auto& [name, state] : containers) {
-      if (state.labels.contains(label)) all.push_back(state);
+      if (label.empty() || state.labels.contains(label)) all.push_back(state);
     }
     return all;
   }
@@ -118,6 +119,13 @@ class FakeEngine final : public engine::Engine {
             std::optional<std::chrono::milliseconds> timeout) override {
     note("wait", name_or_id);
     return on_wait ? on_wait(timeout) : true;
+  }
+  void follow_output(const std::string& name_or_id, std::chrono::milliseconds,
+                     const std::function<bool(std::string_view)>& take) override {
+    note("follow_output", name_or_id);
+    for (const std::string& piece : pieces) {
+      if (!take(piece)) return;
+    }
   }
   std::string last_output(const std::string& name_or_id) override {
     note("last_output", name_or_id);

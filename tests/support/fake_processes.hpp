@@ -111,7 +111,8 @@ class FakeProcesses final : public sys::Processes {
     return results;
   }
 
-  void start_detached(const std::vector<std::string>& argv, const std::string& log) override {
+  void start_detached(const std::vector<std::string>& argv, const std::string& log,
+                      int /*handed_over*/) override {
     detached.emplace_back(argv, log);
   }
 

@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <optional>
 
 namespace sparkrun::cli {
 namespace {
@@ -16,6 +18,24 @@ constexpr auto options = std::to_array<Option>({
     {"--follow", "-f", Takes::nothing, "", "stay, and print what comes"},
     {"--tail", "-n", Takes::value, "N", "only the last N lines"},
 });
+
+// `--tail all` is docker's word for no limit.
+std::optional<size_t> tail_lines(const Arguments& arguments) {
+  const auto typed = arguments.value("--tail");
+  if (!typed || *typed == "all") return std::nullopt;
+  if (const auto lines = parse_number(*typed)) return static_cast<size_t>(*lines);
+  throw Error{"usage.bad_value",
+              fmt::format("--tail is a number of lines, not `{}`", printable(*typed)),
+              {{"command", "logs"}}};
+}
+
+std::string_view last_lines(std::string_view text, size_t lines) {
+  size_t at = text.size();
+  if (text.ends_with('\n')) --at;
+  for (; lines > 0 && at != std::string_view::npos; --lines)
+    at = at == 0 ? std::string_view::npos : text.rfind('\n', at - 1);
+  return at == std::string_view::npos ? text : text.substr(std::min(at + 1, text.size()));
+}
 
 std::vector<std::string> engine_words(const Arguments& arguments, const run::GoingRun& run) {
   std::vector<std::string> argv = run.engine->command();
@@ -28,6 +48,7 @@ std::vector<std::string> engine_words(const Arguments& arguments, const run::Goi
 
 int run(const Arguments& arguments, Context& context) {
   const std::string text = arguments.value_or("RUN", "");
+  const std::optional<size_t> lines = tail_lines(arguments);
   const run::Running running = find_running(context);
   if (const run::GoingRun* const going = run::find_going(running, text, true)) {
     return run_in_front(*going->engine->start(engine_words(arguments, *going), {}));
@@ -40,7 +61,7 @@ int run(const Arguments& arguments, Context& context) {
                                          : fmt::format("nothing that was printed by `{}` is kept",
                                                        printable(text))};
   }
-  context.output.result(*log);
+  context.output.result(lines ? last_lines(*log, *lines) : *log);
   return 0;
 }
 

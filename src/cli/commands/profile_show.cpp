@@ -59,6 +59,11 @@ Json to_json(const profile::Profile& profile) {
   if (profile.preflight.min_available_gib)
     preflight["min_available_gib"] = *profile.preflight.min_available_gib;
   preflight["packages"] = profile.preflight.packages;
+  if (const auto& ready = profile.ready) {
+    Json& json_ready = json["ready"] = {{"timeout_seconds", ready->timeout.count()}};
+    json_ready[ready->http.empty() ? "log" : "http"] =
+        ready->http.empty() ? ready->log : ready->http;
+  }
   return json;
 }
 
@@ -90,6 +95,7 @@ class Values {
     add_default("platforms", Json(profile.platforms));
     add_default("gpu.access", Json(profile::to_string(profile.gpu.access)));
     add_default("gpu.devices", Json(profile.gpu.devices));
+    if (profile.ready) add_default("ready.timeout", Json("20m"));
     return std::move(values_);
   }
 

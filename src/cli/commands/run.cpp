@@ -12,8 +12,10 @@
 #include "run/background.hpp"
 #include "run/check.hpp"
 #include "run/close.hpp"
+#include "run/exclusive.hpp"
 #include "run/launch.hpp"
 #include "run/prepare.hpp"
+#include "run/readiness.hpp"
 #include "run/recorder.hpp"
 #include "run/running.hpp"
 #include "run/shown_lints.hpp"
@@ -54,6 +56,10 @@ constexpr auto options = std::to_array<Option>({
     {"--hf-cache", "", Takes::nothing, "", "mount your Hugging Face cache and set HF_HOME to it"},
     {"--gpus", "", Takes::value, "DEVICES", "which GPUs: all, device=0, 1; or none"},
     {"--arg", "", Takes::value, "WORD", "a word for the engine that no option here stands for"},
+    {"--wait", "", Takes::nothing, "",
+     "in the background, return when the job is ready ([ready] in its profile)"},
+    {"--exclusive", "", Takes::maybe, "TIME",
+     "wait until no other such run has the GPU, up to TIME (30m)"},
     {"--timeout", "", Takes::value, "TIME", "stop the job after 90s, 30m, 2h (exit 124)"},
     {"--tty", "", Takes::value, "WHEN", "give the job a terminal", Values::any,
      "auto|always|never"},
@@ -139,7 +145,7 @@ class RealRun {
   // Runs that were left without a sparkrun are said by the next one.
   void name_orphans() {
     try {
-      for (const std::string& line : run::orphans(context_.system, context_.settings))
+      for (const std::string& line : run::look_after(context_.system, context_.settings))
         context_.output.note(line);
     } catch (const Error& error) {
       if (error.exit_code() == ExitCode::interrupted) throw;
@@ -157,12 +163,16 @@ class RealRun {
     Output& output = context_.output;
     say(prepared, run::take_new_lints(prepared, context_.system.environment), output);
     const bool is_checked = context_.settings.boolean("preflight").value_or(true);
-    if (is_checked) show_if_blocked(run::check_before_pull(prepared), output);
+    // Whoever waits for the GPU is judged by what the one before leaves.
+    if (is_checked && !prepared.exclusive)
+      show_if_blocked(run::check_before_pull(prepared), output);
     const run::EnsuredImage ensured = cli::ensure_image(prepared, request_.talk, engine_, context_);
     if (ensured.run_as != prepared.plan.image.run_as) {
       prepared.plan.image.run_as = ensured.run_as;
       if (Digest::is_valid(ensured.run_as)) prepared.plan.image.pin = "image-id";
     }
+    std::optional<sys::SharedLock> claim;
+    if (prepared.exclusive) claim = claim_gpu(prepared);
     if (is_checked) {
       report_ = run::check(prepared, ensured.image, engine_, context_.system.clock);
       show_report(*report_, output);
@@ -171,11 +181,12 @@ class RealRun {
     }
     const preflight::Report* const report = report_ ? &*report_ : nullptr;
     if (run::is_detached(prepared.plan)) {
-      if (!run::launch_in_background(prepared, ensured, report, engine_, recorder, context_.system))
+      if (!run::launch_in_background(prepared, ensured, report, engine_, claim ? &*claim : nullptr,
+                                     recorder, context_.system))
         output.warning("the waiter did not start: nobody will record how this run ends");
       for (const std::string& warning : recorder.warnings()) output.warning(warning);
       output.result(prepared.id + "\n");
-      return {.run = prepared.id, .ended = {}, .origin = "sparkrun"};
+      return {.run = prepared.id, .ended = {}, .origin = {}, .is_in_background = true};
     }
     const run::Closing closing =
         run::launch_recorded(prepared, ensured, report, engine_, recorder, context_.system);
@@ -183,6 +194,20 @@ class RealRun {
     for (const std::string& warning : recorder.warnings()) output.warning(warning);
     output.detail(fmt::format("run {}, audit head {}", prepared.id, recorder.head()));
     return closing;
+  }
+
+  sys::SharedLock claim_gpu(run::Prepared& prepared) {
+    sys::System& system = context_.system;
+    sys::SharedLock claim =
+        run::claim_gpu(prepared, engine_, system, context_.settings,
+                       [&](const std::string& line) { context_.output.note(line); });
+    const auto available = [&] {
+      return sys::read_host_facts(system.environment).memory_available_kib;
+    };
+    if (!run::settle_memory(system.clock, available))
+      context_.output.warning("memory is still being given back by what ran before");
+    prepared.host = sys::read_host_facts(system.environment);
+    return claim;
   }
 
   const run::Request& request_;
@@ -199,6 +224,17 @@ int dry_run(const run::Request& request, const profile::Project& project, Contex
   say(prepared, prepared.plan.lints, context.output);
   print_plan(prepared, context.output);
   return 0;
+}
+
+// Absolute: the waiter of a run in the background works elsewhere.
+std::string status_file_of(const Context& context) {
+  const std::string path = context.settings.text("status_file");
+  return path.empty() ? "" : (context.system.environment.working_directory / path).string();
+}
+
+void wait_until_ready(const std::string& id, engine::Engine& engine, Context& context) {
+  const auto folder = run::RunFolder::find(context.system.environment, id);
+  if (folder) run::wait_until_ready(*folder, engine, context.system);
 }
 
 // How the run ended must not be hidden by a status file that cannot be written.
@@ -221,8 +257,18 @@ int run(const Arguments& arguments, Context& context) {
   const auto engine =
       engine::open(run::choose_engine(&request.profile, context.settings), context.system);
   if (request.is_dry_run) return dry_run(request, project, context, *engine);
+  request.status_file = status_file_of(context);
+  if (request.waits_until_ready && !request.profile.ready) {
+    throw Error{"usage.bad_value",
+                "--wait: the profile does not say how its job shows that it is ready ([ready])",
+                {{"command", "run"}}};
+  }
   const run::Closing closing = RealRun{request, project, context, *engine}.execute();
-  const run::StatusFile status{context.settings.text("status_file")};
+  if (closing.is_in_background) {
+    if (request.waits_until_ready) wait_until_ready(closing.run, *engine, context);
+    return 0;
+  }
+  const run::StatusFile status{request.status_file};
   or_warn([&] { status.write(closing); }, context.output);
   return closing.ended.exit;
 }
@@ -245,6 +291,8 @@ int refuse(const Arguments& arguments, const sys::System& system, const Error& e
   const int code = static_cast<int>(error.exit_code());
   if (arguments.has("--dry-run")) return code;
   const int shell_code = error.exit_code() == ExitCode::interrupted ? code : 100 + code;
+  // It runs, or has run, in the background: its waiter writes how it ends.
+  if (error.id() == "run.ended_early" || error.id() == "run.not_ready") return shell_code;
   const run::StatusFile status{status_file(arguments, system)};
   or_warn([&] { status.write_refusal(error, shell_code); }, output);
   return shell_code;

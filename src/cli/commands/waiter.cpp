@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "base/error.hpp"
-#include "base/text.hpp"
 #include "cli/running.hpp"
 #include "run/background.hpp"
 
@@ -14,13 +12,10 @@ constexpr auto options = std::to_array<Option>({
 });
 
 int run(const Arguments& arguments, Context& context) {
-  auto folder = run::RunFolder::find(context.system.environment, arguments.value_or("RUN", ""));
-  if (!folder) throw Error{"run.none", "there is no such run"};
-  const auto engine = engine::open(
-      {.name = folder->note().engine, .command = folder->note().engine_command}, context.system);
-  run::Recorder recorder = open_recorder(context);
-  run::stay_with(*folder, *engine, recorder, context.system);
-  for (const std::string& warning : recorder.warnings()) context.output.warning(warning);
+  sys::keep_from_children(sys::handed_over_fd);
+  NotedRun noted = open_noted_run(arguments, context);
+  run::stay_with(noted.folder, *noted.engine, noted.recorder, context.system);
+  for (const std::string& warning : noted.recorder.warnings()) context.output.warning(warning);
   return 0;
 }
 
