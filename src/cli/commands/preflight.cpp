@@ -67,7 +67,7 @@ Checked check_image(const run::Request& request, const std::vector<std::string>&
   for (const std::string& warning : prepared.plan.warnings) context.output.warning(warning);
   const run::EnsuredImage ensured = ensure_image(prepared, request.talk, engine, context);
   prepared.plan.image.run_as = ensured.run_as;
-  return {run::check(prepared, ensured.image, engine, context.system.clock, only), prepared.host};
+  return {run::check(prepared, ensured.image, engine, context.system, only), prepared.host};
 }
 
 Checked check(const Arguments& arguments, const std::vector<std::string>& only, Context& context) {

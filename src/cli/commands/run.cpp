@@ -164,7 +164,7 @@ class RealRun {
       if (Digest::is_valid(ensured.run_as)) prepared.plan.image.pin = "image-id";
     }
     if (is_checked) {
-      report_ = run::check(prepared, ensured.image, engine_, context_.system.clock);
+      report_ = run::check(prepared, ensured.image, engine_, context_.system);
       show_report(*report_, output);
     } else {
       output.note(fmt::format("not checked ({})", context_.settings.origin("preflight")));
