@@ -95,11 +95,8 @@ int run(const Arguments& arguments, Context& context) {
   const Json json = preflight::to_json(checked.report, checked.host);
   if (const auto file = arguments.value("--report"))
     sys::write_file_atomically(*file, to_json_text(json));
-  if (context.output.json)
-    context.output.result_json(json);
-  else
-    context.output.result(report_table(checked.report) + "\nverdict: " + checked.report.verdict +
-                          "\n");
+  context.output.result(
+      json, report_table(checked.report) + "\nverdict: " + checked.report.verdict + "\n");
   return checked.report.is_blocked() ? static_cast<int>(ExitCode::blocked) : 0;
 }
 
