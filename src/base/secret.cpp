@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 namespace sparkrun {
 namespace {
@@ -222,6 +223,24 @@ std::vector<std::string> redact_words(const std::vector<std::string>& words) {
                          std::ranges::all_of(word, is_name_character) && is_secret_name(word);
   }
   return clean;
+}
+
+std::string redact_values(std::string text, const std::vector<std::string>& values) {
+  constexpr size_t length_min = 4;
+  std::vector<std::string_view> pieces;
+  for (const std::string& value : values) {
+    for (const std::string_view line : split(value, '\n')) pieces.push_back(trim(line));
+  }
+  std::erase_if(pieces, [](std::string_view piece) { return piece.size() < length_min; });
+  // One value may be a part of another.
+  std::ranges::sort(pieces, std::ranges::greater{}, &std::string_view::size);
+  for (const std::string_view piece : pieces) {
+    for (size_t at = text.find(piece); at != std::string::npos;
+         at = text.find(piece, at + redacted.size())) {
+      text.replace(at, piece.size(), redacted);
+    }
+  }
+  return text;
 }
 
 }  // namespace sparkrun

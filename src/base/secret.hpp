@@ -29,4 +29,8 @@ std::string redact(std::string_view text);
 // to the end of its word.
 std::vector<std::string> redact_words(const std::vector<std::string>& words);
 
+// The text with `[redacted]` in place of each of the values, and of each line of a value that has
+// several. What is shorter than four bytes (`1`, `yes`) is in many texts by chance and stays.
+std::string redact_values(std::string text, const std::vector<std::string>& values);
+
 }  // namespace sparkrun

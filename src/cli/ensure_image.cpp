@@ -2,6 +2,7 @@
 #include "cli/ensure_image.hpp"
 
 #include "base/error.hpp"
+#include "run/pinned_tag.hpp"
 #include "run/pull.hpp"
 #include "run/pull_failure.hpp"
 

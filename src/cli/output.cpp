@@ -46,6 +46,11 @@ void Output::result(std::string_view text) { terminal_.write_out(text); }
 
 void Output::result_json(const Json& json_value) { terminal_.write_out(to_json_text(json_value)); }
 
+void Output::result(const Json& as_json, std::string_view as_text) {
+  if (json) return result_json(as_json);
+  result(as_text);
+}
+
 void Output::note(std::string_view text) {
   if (!quiet) terminal_.write_err(printable(text) + "\n");
 }

@@ -28,6 +28,8 @@ class Output {
   // Result text, line by line as it is.
   void result(std::string_view text);
   void result_json(const Json& json_value);  // indented, final newline
+  // The same result in two forms: the JSON with --json, else the text.
+  void result(const Json& as_json, std::string_view as_text);
 
   void note(std::string_view text);     // talk; silent with --quiet
   void detail(std::string_view text);   // talk that only --verbose shows

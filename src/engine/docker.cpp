@@ -87,13 +87,10 @@ class Docker final : public Client {
 
  private:
   EngineFacts read_facts() override {
-    const Json info = describe_engine();
+    std::string api_version;
+    const Json info = describe_engine(api_version);
     EngineFacts facts = facts_of(info);
-    if (has_socket()) {
-      const auto version = get("/version", OnSignal::interrupt);
-      facts.api_version = version ? string_or(*version, "ApiVersion") : "";
-      if (version) facts.version = string_or(*version, "Version");
-    }
+    facts.api_version = api_version;
     // With a command of one's own nobody knows what it makes of DOCKER_HOST; it is taken for a way
     // to the engine of this host.
     facts.is_remote = is_plain() && !host().starts_with(unix_scheme);
@@ -107,11 +104,16 @@ class Docker final : public Client {
     return facts;
   }
 
-  Json describe_engine() {
-    const auto info =
-        has_socket()
-            ? get("/info", OnSignal::interrupt)
-            : parse_json(call_or_fail({"info", "--format", "{{json .}}"}, "describe", "itself"));
+  // The version of the API is in a header of every answer (Engine API, "Versioning").
+  Json describe_engine(std::string& api_version) {
+    std::optional<Json> info;
+    if (has_socket()) {
+      const sys::HttpResponse response = ask("GET", "/info", answer_timeout, OnSignal::interrupt);
+      info = json_of(response, "/info");
+      api_version = response.header("Api-Version").value_or("");
+    } else {
+      info = parse_json(call_or_fail({"info", "--format", "{{json .}}"}, "describe", "itself"));
+    }
     if (!info) throw failure("describe", "itself", "no answer that can be understood");
     return *info;
   }
@@ -160,9 +162,12 @@ class Docker final : public Client {
     return response;
   }
 
-  // Nothing for 404; throws for every other answer than 200.
   std::optional<Json> get(const std::string& path, OnSignal on_signal) {
-    const sys::HttpResponse response = ask("GET", path, answer_timeout, on_signal);
+    return json_of(ask("GET", path, answer_timeout, on_signal), path);
+  }
+
+  // Nothing for 404; throws for every other answer than 200.
+  static std::optional<Json> json_of(const sys::HttpResponse& response, const std::string& path) {
     if (response.status == 404) return std::nullopt;
     const auto json = parse_json(response.body);
     if (response.status != 200 || !json) throw unexpected("GET", path, response);

@@ -24,8 +24,6 @@ ResolvedMount resolve_mount(const profile::Mount& mount, const fs::path& base,
   }
   const ExpandedPath expanded = expand_path(mount.source, base, facts);
   resolved.source = expanded.path;
-  resolved.is_relative =
-      std::string_view{"/~$"}.find(mount.source.front()) == std::string_view::npos;
   const bool has_colon = (resolved.source + resolved.target).find(':') != std::string::npos;
   if (!expanded.problem.empty()) {
     missing.files.push_back(fmt::format("mount `{}`: {}", mount.source, expanded.problem));

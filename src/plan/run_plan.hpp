@@ -49,7 +49,6 @@ struct ResolvedMount {
   bool is_volume = false;                 // the engine's own, by name
   std::vector<std::string> options = {};  // as of profile::Mount
   bool is_from_profile = true;            // false: the caller's, from the command line
-  bool is_relative = false;               // was written relative to the project's root
 };
 
 enum class TtyMode { automatic, always, never };

@@ -5,6 +5,7 @@
 #include "base/error.hpp"
 #include "base/secret.hpp"
 #include "base/text.hpp"
+#include "plan/paths.hpp"
 #include "plan/places.hpp"
 #include "profile/values.hpp"
 #include "profile/words.hpp"
@@ -109,21 +110,51 @@ std::optional<std::vector<std::pair<std::string, std::string>>> mount_fields(
   return fields;
 }
 
+// The paths that --volume or --mount bring into the container, as they are written.
+std::vector<std::string> mounted_sources(std::string_view flag, const std::string& value) {
+  std::vector<std::string> sources;
+  if (flag == "--volume") {
+    const auto [source, target] = split_once(value, ':');
+    if (!target.empty() && !profile::is_volume_name(source)) sources.emplace_back(source);
+  }
+  const auto fields = flag == "--mount" ? mount_fields(value) : std::nullopt;
+  if (!fields) return sources;
+  // A bind's source is a path also where it could be a volume's name.
+  const bool is_bind = std::ranges::any_of(*fields, [](const auto& field) {
+    return field.first == "type" && to_lower(field.second) == "bind";
+  });
+  for (const auto& [key, text] : *fields) {
+    const bool is_source = key == "source" || key == "src";
+    if (is_source && (is_bind || !profile::is_volume_name(text))) sources.push_back(text);
+  }
+  return sources;
+}
+
 class Judge {
  public:
   Judge(const RunPlan& plan, const PlanFacts& facts) : plan_(plan), facts_(facts) {}
 
   // Whoever wrote the profile: a checkout must not lead its relative paths out of itself.
   std::vector<TrustNeed> judge_links() {
-    for (const ResolvedMount& mount : plan_.mounts) {
-      if (!mount.is_from_profile || mount.is_volume || !mount.is_relative) continue;
-      const auto real = facts_.real_path(mount.source);
-      const fs::path project =
-          plain_path(facts_.real_path(facts_.project_root).value_or(facts_.project_root));
-      if (!real || (!is_within(plain_path(*real), project) &&
-                    plain_path(*real) != plain_path(mount.source))) {
-        judge_source(mount.source, "mount");
+    const profile::Profile& profile = plan_.profile;
+    for (const profile::Mount& mount : profile.mounts) {
+      if (is_mounted(mount)) judge_path_of_project(mount.source, "mount");
+    }
+    for (const auto& [name, path] : profile.env_from_file) {
+      judge_path_of_project(path, "env_from_file");
+    }
+    for (const profile::OptionValue& value : profile.container) {
+      const std::string where = fmt::format("container.{}", value.option->key);
+      for (const std::string& item : value.values) {
+        if (value.option->flag == "--env-file")
+          judge_path_of_project(item, where);
+        else
+          judge_links_of_option(*value.option, item, where);
       }
+    }
+    for (const profile::Word& word : profile::read_words(profile.extra_args).options) {
+      if (word.option && word.value)
+        judge_links_of_option(*word.option, *word.value, "container.extra_args");
     }
     return std::move(needs_);
   }
@@ -185,8 +216,9 @@ class Judge {
     const bool joins_container =
         joined.starts_with("container:") || joined.starts_with("ns:") ||
         (flag == "--network" && joined.find("=container:") != std::string_view::npos);
-    if (flag == "--volume") return judge_volume(value, where);
-    if (flag == "--mount") return judge_mount(value, where);
+    for (const std::string& source : mounted_sources(flag, value)) judge_source(source, where);
+    if (flag == "--volume") return judge_volume_options(value, where);
+    if (flag == "--mount") return judge_mount_keys(value, where);
     if (joins_container) return need("other-container", where, value);
     if (!option.risk.empty() && is_risky(flag, value)) need(option.risk, where, value);
   }
@@ -214,10 +246,8 @@ class Judge {
     return true;
   }
 
-  void judge_volume(const std::string& value, std::string_view where) {
+  void judge_volume_options(std::string_view value, std::string_view where) {
     const auto parts = split(value, ':');
-    if (parts.size() == 1) return;  // an anonymous one
-    if (!profile::is_volume_name(parts[0])) judge_source(std::string{parts[0]}, where);
     if (parts.size() < 3) return;
     for (const std::string_view option : split(parts[2], ',')) judge_volume_option(option, where);
   }
@@ -227,21 +257,48 @@ class Judge {
       need("unknown-option", where, option);
   }
 
-  // `type=bind,source=/,target=/host`. What a volume's driver makes of its options nobody can tell.
-  void judge_mount(const std::string& value, std::string_view where) {
+  // What a volume's driver makes of its options nobody can tell.
+  void judge_mount_keys(const std::string& value, std::string_view where) {
     const auto fields = mount_fields(value);
-    if (!fields) return need("unknown-option", where, value);
-    // A bind's source is a path also where it could be a volume's name.
-    const bool is_bind = std::ranges::any_of(*fields, [](const auto& field) {
-      return field.first == "type" && to_lower(field.second) == "bind";
+    const bool is_plain =
+        fields && std::ranges::all_of(*fields, [](const auto& field) {
+          return lists_word(plain_mount_keys, field.first) &&
+                 (field.first != "type" || lists_word(plain_mount_types, to_lower(field.second)));
+        });
+    if (!is_plain) need("unknown-option", where, value);
+  }
+
+  // Not a volume, and not replaced by a mount of the caller's.
+  [[nodiscard]] bool is_mounted(const profile::Mount& mount) const {
+    return std::ranges::any_of(plan_.mounts, [&](const ResolvedMount& one) {
+      return one.is_from_profile && !one.is_volume && one.target == mount.target;
     });
-    for (const auto& [key, text] : *fields) {
-      const bool is_plain = lists_word(plain_mount_keys, key);
-      const bool has_plain_type = key != "type" || lists_word(plain_mount_types, to_lower(text));
-      if (!is_plain || !has_plain_type) return need("unknown-option", where, value);
-      const bool is_source = key == "source" || key == "src";
-      if (is_source && (is_bind || !profile::is_volume_name(text))) judge_source(text, where);
+  }
+
+  // A path that is sought from the project's root, unless it says where it starts.
+  void judge_path_of_project(const std::string& written, std::string_view where) {
+    if (written.empty() || written.find_first_of("/~$") == 0) return;
+    judge_link(expand_path(written, facts_.project_root, facts_).path, where);
+  }
+
+  // Paths that the engine or its client gets as they are written.
+  void judge_links_of_option(const profile::Option& option, const std::string& value,
+                             std::string_view where) {
+    std::vector<std::string> paths = mounted_sources(option.flag, value);
+    if (option.flag == "--env-file" || option.flag == "--label-file") paths.push_back(value);
+    for (const std::string& path : paths) {
+      if (!path.starts_with('/')) judge_link(path, where);
     }
+  }
+
+  void judge_link(const std::string& path, std::string_view where) {
+    const fs::path written = plain_path(facts_.working_directory / path);
+    const auto real = facts_.real_path(written);
+    const fs::path project =
+        plain_path(facts_.real_path(facts_.project_root).value_or(facts_.project_root));
+    const bool stays =
+        real && (is_within(plain_path(*real), project) || plain_path(*real) == written);
+    if (!stays) judge_source(path, where);
   }
 
   void judge_source(const std::string& source, std::string_view where) {

@@ -8,6 +8,7 @@
 #include "engine/trouble.hpp"
 #include "plan/argv.hpp"
 #include "preflight/facts.hpp"
+#include "run/passed_values.hpp"
 
 #include <fmt/format.h>
 
@@ -42,10 +43,14 @@ void remove_quietly(engine::Engine& engine, const std::string& name) {
 
 // What the engine itself said, as far as it can be told from the image's programs: exit 125 is its
 // own (docker run, "Exit status"); otherwise its lines begin so.
-std::string engines_words(const sys::ProcessResult& result) {
-  if (result.exit == 125) return result.err;
+//
+// Programs of the image can do the same, so the values that they were given are taken out.
+std::string engines_words(const sys::ProcessResult& result,
+                          const std::vector<std::string>& values) {
+  const std::string said = redact_values(result.err, values);
+  if (result.exit == 125) return said;
   std::string words;
-  for (const std::string_view line : split(result.err, '\n')) {
+  for (const std::string_view line : split(said, '\n')) {
     const bool is_engines = line.starts_with("docker:") || line.starts_with("Error:");
     if (result.exit != 0 && is_engines) words.append(line).append("\n");
   }
@@ -53,7 +58,8 @@ std::string engines_words(const sys::ProcessResult& result) {
 }
 
 // One probe container, which never outlives this function.
-ProbeOutcome probe(const Prepared& prepared, engine::Engine& engine, const std::string& nonce,
+ProbeOutcome probe(const Prepared& prepared, engine::Engine& engine,
+                   const sys::Environment& environment, const std::string& nonce,
                    bool replaces_entrypoint) {
   const std::string name =
       "sparkrun-probe-" + to_lower(prepared.id.substr(prepared.id.size() - 10));
@@ -72,7 +78,7 @@ ProbeOutcome probe(const Prepared& prepared, engine::Engine& engine, const std::
   }
   if (result.timed_out) remove_quietly(engine, name);
   if (auto facts = preflight::parse_probe_output(result.out, nonce)) return {std::move(facts), ""};
-  const std::string words = engines_words(result);
+  const std::string words = engines_words(result, passed_values(prepared.plan, environment));
   if (engine::recognise(words)) {  // the job would meet the same
     throw engine::refusal(fmt::format("{} could not start a container of {}", engine.name(),
                                       prepared.plan.image.run_as),
@@ -105,15 +111,15 @@ bool is_wrapper(const std::vector<std::string>& entrypoint) {
 }
 
 preflight::Report check(const Prepared& prepared, const engine::LocalImage& image,
-                        engine::Engine& engine, sys::Clock& clock,
+                        engine::Engine& engine, sys::System& system,
                         const std::vector<std::string>& only) {
-  const std::array<uint8_t, 10> random = clock.randomness();
+  const std::array<uint8_t, 10> random = system.clock.randomness();
   const std::string nonce = to_hex({reinterpret_cast<const char*>(random.data()), random.size()});
   const bool has_wrapper = is_wrapper(image.entrypoint);
-  ProbeOutcome outcome = probe(prepared, engine, nonce, !has_wrapper);
+  ProbeOutcome outcome = probe(prepared, engine, system.environment, nonce, !has_wrapper);
   if (!outcome.facts && has_wrapper && !image.entrypoint.empty()) {
     // It looked like a wrapper and was not one.
-    ProbeOutcome again = probe(prepared, engine, nonce, true);
+    ProbeOutcome again = probe(prepared, engine, system.environment, nonce, true);
     if (again.facts) outcome = std::move(again);
   }
   preflight::Subject subject = subject_of(prepared);

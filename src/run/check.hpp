@@ -14,7 +14,7 @@ namespace sparkrun::run {
 // `image` is what ensure_image found. A probe container that cannot be run is a fact too ("why
 // not"), not an error.
 preflight::Report check(const Prepared& prepared, const engine::LocalImage& image,
-                        engine::Engine& engine, sys::Clock& clock,
+                        engine::Engine& engine, sys::System& system,
                         const std::vector<std::string>& only = {});
 
 // The checks that need nothing of the image: before it is pulled.

@@ -4,6 +4,7 @@
 #include "base/embedded.hpp"
 #include "base/text.hpp"
 #include "lock/store.hpp"
+#include "run/pinned_tag.hpp"
 #include "sys/files.hpp"
 
 #include <fmt/format.h>
@@ -15,17 +16,6 @@ namespace sparkrun::run {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The names that pinned_tag() gives; podman writes its own registry before them. A user's image may
-// be called sparkrun/ something, too.
-bool is_ours(std::string_view tag) {
-  constexpr std::string_view local = "localhost/", folder = "sparkrun/", mark = ":pinned-";
-  constexpr size_t digits = 12;
-  if (tag.starts_with(local)) tag.remove_prefix(local.size());
-  const size_t at = tag.find(mark);
-  return tag.starts_with(folder) && at != std::string_view::npos &&
-         is_lower_hex(tag.substr(at + mark.size()), digits);
-}
 
 std::vector<std::string> digests_of(const lock::Lockfile& lock) {
   std::vector<std::string> digests;
@@ -91,11 +81,11 @@ bool is_known_by(const engine::StoredImage& image, const std::string& digest) {
 
 }  // namespace
 
-bool KeptImage::has_other_names() const { return !std::ranges::all_of(image.tags, is_ours); }
+bool KeptImage::has_other_names() const { return !std::ranges::all_of(image.tags, is_pinned_tag); }
 
 std::vector<std::string> KeptImage::removable_names() const {
   std::vector<std::string> names;
-  std::ranges::copy_if(image.tags, std::back_inserter(names), is_ours);
+  std::ranges::copy_if(image.tags, std::back_inserter(names), is_pinned_tag);
   if (has_other_names()) return names;
   names.insert(names.end(), image.repo_digests.begin(), image.repo_digests.end());
   names.push_back(image.id);  // podman keeps it without a name
@@ -117,8 +107,8 @@ std::vector<ImageNeed> image_needs(const profile::Project& project, const sys::S
 
 std::vector<KeptImage> kept_images(engine::Engine& engine, const std::vector<ImageNeed>& needs) {
   std::vector<KeptImage> kept;
-  for (engine::StoredImage& image : engine.list_images("sparkrun/*")) {
-    if (std::ranges::none_of(image.tags, is_ours)) continue;
+  for (engine::StoredImage& image : engine.list_images(std::string{pinned_tags_pattern})) {
+    if (std::ranges::none_of(image.tags, is_pinned_tag)) continue;
     KeptImage one{.image = std::move(image), .needed_by = {}};
     for (const ImageNeed& need : needs) {
       const bool is_needed = std::ranges::any_of(

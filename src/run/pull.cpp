@@ -60,14 +60,4 @@ std::optional<long long> free_image_bytes(const engine::EngineFacts& engine) {
                                                                           : engine.root_directory);
 }
 
-std::string pinned_tag(const std::string& profile, const std::string& run_as) {
-  constexpr size_t digits = 12;
-  // A profile's name may hold what a repository's may not (distribution/reference).
-  std::string name = profile;
-  std::ranges::replace(name, '_', '-');
-  while (name.ends_with('-')) name.pop_back();
-  const std::string digest = run_as.substr(run_as.rfind(':') + 1);
-  return fmt::format("sparkrun/{}:pinned-{}", name, digest.substr(0, digits));
-}
-
 }  // namespace sparkrun::run

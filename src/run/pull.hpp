@@ -31,8 +31,4 @@ std::optional<long long> free_image_bytes(const engine::EngineFacts& engine);
 // 13 from 580 on, 12 from 525 on, 11 from 450 on); nothing for an older or unknown driver.
 std::optional<int> cuda_major_of_driver(std::string_view driver);
 
-// `sparkrun/PROFILE:pinned-` and 12 hex digits of the digest that `run_as` names: keeps a pulled
-// image from `docker image prune`.
-std::string pinned_tag(const std::string& profile, const std::string& run_as);
-
 }  // namespace sparkrun::run

@@ -12,8 +12,21 @@ namespace {
 
 constexpr std::chrono::milliseconds git_timeout{3'000};
 
+// `# branch.oid COMMIT`, other lines with `#`, and one for each file that was changed (git-status,
+// "Porcelain Format Version 2"). Nothing where there is no commit yet.
+std::optional<audit::GitState> read_status(std::string_view text) {
+  constexpr std::string_view commit_mark = "# branch.oid ", no_commit = "(initial)";
+  audit::GitState state;
+  for (const std::string_view line : split(text, '\n')) {
+    if (line.starts_with(commit_mark)) state.commit = line.substr(commit_mark.size());
+    state.is_dirty |= !line.empty() && !line.starts_with('#');
+  }
+  if (state.commit.empty() || state.commit == no_commit) return std::nullopt;
+  return state;
+}
+
 // Commit and cleanliness of the project's work tree; nothing outside git, or when git does not
-// answer.
+// answer. Where it has too much to compare, what is there counts as changed.
 std::optional<audit::GitState> read_git_state(const fs::path& root, sys::System& system) {
   const auto git = [&](std::vector<std::string> words) {
     // Plain files of a checkout may look like a repository whose settings name a program to run.
@@ -21,11 +34,12 @@ std::optional<audit::GitState> read_git_state(const fs::path& root, sys::System&
                                  "-c", "core.fsmonitor=false", "-C", root.string()});
     return system.processes.run({.argv = std::move(words), .timeout = git_timeout});
   };
+  const sys::ProcessResult status =
+      git({"status", "--porcelain=v2", "--branch", "--no-ahead-behind", "--untracked-files=no"});
+  if (status.is_success()) return read_status(status.out);
   const sys::ProcessResult head = git({"rev-parse", "--verify", "HEAD"});
   if (!head.is_success()) return std::nullopt;
-  const sys::ProcessResult status = git({"status", "--porcelain", "--untracked-files=no"});
-  return audit::GitState{.commit = std::string{trim(head.out)},
-                         .is_dirty = !status.is_success() || !trim(status.out).empty()};
+  return audit::GitState{.commit = std::string{trim(head.out)}, .is_dirty = true};
 }
 
 std::optional<audit::PreflightSummary> summarise(const preflight::Report* report) {

@@ -113,6 +113,28 @@ TEST(Secret, IsSeenByTheNameOfTheirVariable) {
   }
 }
 
+struct Values {
+  std::vector<std::string> values;
+  const char* text;
+  const char* clean;
+};
+
+TEST(Secret, IsTakenOutOfATextByItsValue) {
+  const Values table[] = {
+      {{}, "a text", "a text"},
+      {{"", "1", "yes"}, "1 yes", "1 yes"},
+      {{"abcd"}, "abcdabcd, xabcdy", "[redacted][redacted], x[redacted]y"},
+      {{"abcd", "abcdef"}, "abcdef abcd", "[redacted] [redacted]"},
+      {{"redacted"}, "redacted", "[redacted]"},
+      {{"first line\n\n  second\r\nx\n"},
+       "> first line\n> second\n> x",
+       "> [redacted]\n> [redacted]\n> x"},
+  };
+  for (const Values& row : table) {
+    EXPECT_EQ(redact_values(row.text, row.values), row.clean) << row.text;
+  }
+}
+
 // Each prefix was read to the end of the text: 80 KB took a minute.
 TEST(Secret, IsLookedForInATimeThatGrowsWithTheText) {
   std::string text;

@@ -242,6 +242,7 @@ TEST_F(AppTest, KeepsItsFilesBelowTheXdgFolders) {
   const auto json = parse_json(out());
   EXPECT_TRUE(member(*json, "project").is_null());
   EXPECT_EQ(string_or(*json, "config"), (world.folder / "config/sparkrun/config.toml").string());
+  EXPECT_EQ(string_or(*json, "runs"), (world.folder / "state/sparkrun/runs").string());
   EXPECT_EQ(string_or(*json, "pins"), (world.folder / "state/sparkrun/pins").string());
   EXPECT_EQ(string_or(*json, "cache"), (world.folder / "cache/sparkrun").string());
 }

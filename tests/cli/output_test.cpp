@@ -55,6 +55,14 @@ TEST_F(OutputTest, LeavesOutAHintThatIsNotThere) {
   EXPECT_EQ(terminal.err, "error: interrupted by SIGTERM\n  code:  interrupted\n");
 }
 
+TEST_F(OutputTest, WritesAResultInTheFormThatIsWanted) {
+  output.result(Json{{"a", 1}}, "a is 1\n");
+  output.json = true;
+  output.result(Json{{"a", 1}}, "a is 1\n");
+
+  EXPECT_EQ(terminal.out, "a is 1\n{\n  \"a\": 1\n}\n");
+}
+
 TEST_F(OutputTest, WritesAnErrorAsOneJsonObject) {
   output.json = true;
 

@@ -4,6 +4,7 @@ user: the caller's own files, values from files, images that stay, warnings that
 
 import json
 import os
+import resource
 import shlex
 import subprocess
 import unittest
@@ -99,6 +100,26 @@ class Podman(OtherEngine):
 
     def test_images_are_kept_and_pruned(self):
         self.check_images_are_kept_and_pruned()
+
+    def test_memlock_is_as_much_as_may_be_had(self):
+        """podman's containers are children of ours; with docker the daemon gives what it has."""
+        limit = 4 << 20
+        path = self.project / "profiles/job.toml"
+        path.write_text(path.read_text().replace("memlock = -1", 'memlock = "max"'))
+
+        def memlock_of(*words):
+            command = ["prlimit", f"--memlock={limit}:{limit}", BINARY, "run", "--dry-run", "--json", *words, "job"]
+            done = subprocess.run(command, cwd=self.project, env=self.environment, capture_output=True, text=True,
+                                  check=True)
+            plan = json.loads(done.stdout)
+            self.assertFalse(any("memlock" in warning for warning in plan["warnings"]), plan)
+            return next(word for word in plan["argv"] if word.startswith("memlock="))
+
+        self.assertEqual(memlock_of(), f"memlock={limit}")
+        self.assertEqual(memlock_of("--engine", "docker"), "memlock=-1")
+        result = self.sparkrun("run", "--no-preflight", "--quiet", "job", "sh", "-c", "ulimit -l")
+        hard = resource.getrlimit(resource.RLIMIT_MEMLOCK)[1]
+        self.assertEqual(result.out.splitlines()[-1], "unlimited" if hard < 0 else f"{hard // 1024}")
 
     def test_the_command_line_chooses_it_for_an_image(self):
         result = self.sparkrun("run", "--engine", "podman", "--no-preflight", f"{self.registry}/{IMAGE}:dgxspark-latest",

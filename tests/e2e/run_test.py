@@ -266,6 +266,50 @@ class Run(RigTest):
     def test_a_gpu_access_that_the_engine_lacks(self):
         self.refuse("engine.cdi_missing", 110, "--gpu-access", "cdi", "job")
 
+    def test_words_for_the_gpu_that_contradict_each_other(self):
+        for words in (["--gpus", "none", "--gpu-access", "gpus"], ["--gpus", "none", "--gpu-access", "auto"],
+                      ["--runtime", "nvidia", "--gpu-access", "runtime"], ["--runtime", "nvidia", "--gpu-access", "none"],
+                      ["--runtime", "nvidia", "--gpus", "none"], ["--runtime", "runc", "--gpu-access", "runtime+gpus"],
+                      ["--runtime", "runc", "--gpu-access", "auto"], ["--runtime", "runc"]):
+            with self.subTest(words):
+                self.refuse("usage.bad_value", 102, *words, "job", "true")
+        self.assertEqual(self.events(), [])
+
+    def test_words_for_the_gpu_that_go_together(self):
+        for words, wanted in ((["--gpus", "none"], []), (["--gpus", "none", "--gpu-access", "none"], []),
+                              (["--gpus", "device=0"], ["--runtime=nvidia", "--gpus", "device=0"]),
+                              (["--runtime", "nvidia"], ["--runtime=nvidia"]),
+                              (["--runtime", "nvidia", "--gpus", "all"], ["--runtime=nvidia", "--gpus", "all"]),
+                              (["--runtime", "nvidia", "--runtime", "runc", "--gpus", "all"],
+                               ["--gpus", "all", "--runtime=runc"]),
+                              (["--runtime", "runc", "--gpus", "none"], ["--runtime=runc"]),
+                              (["--runtime", "runc", "--gpu-access", "gpus"], ["--gpus", "all", "--runtime=runc"])):
+            with self.subTest(words):
+                argv = self.sparkrun("run", "--dry-run", "--json", *words, "job", "true").json["argv"]
+                self.assertEqual([word for before, word in zip(argv, argv[1:])
+                                  if before == "--gpus" or word.startswith(("--gpus", "--runtime"))], wanted, argv)
+
+    def test_mounts_in_dockers_long_form(self):
+        (self.project / "data").mkdir()
+        (self.project / "data/file").write_text("of the host")
+        mount = ["--mount", "type=bind,src=./data,dst=/data,readonly"]
+
+        result = self.sparkrun("run", "--no-preflight", *mount, "--mount", "type=tmpfs,dst=/scratch", "job", "sh", "-c",
+                               "cat /data/file; touch /scratch/x && ! touch /data/x")
+
+        self.assertTrue(result.out.endswith("of the host"), result.out)
+        planned = self.sparkrun("run", "--dry-run", "--json", *mount, "-v", "cache:/data", "job").json
+        self.assertIn("cache:/data", planned["argv"])
+        self.assertNotIn(f"{self.project}/data:/data:ro", planned["argv"])
+        self.assertTrue(any("mounted twice" in warning for warning in planned["warnings"]), planned)
+
+    def test_mounts_that_are_none(self):
+        self.refuse("usage.bad_value", 102, "--mount", 'type=bind,"src=./data,dst=/data', "job", "true")
+        self.refuse("usage.bad_value", 102, "-v", "data", "job", "true")
+        self.refuse("mount.missing", 104, "--mount", "type=bind,src=./none,dst=/x", "job", "true")
+        # Words that are the engine's alone to judge: it does.
+        self.sparkrun("run", "--no-preflight", "--mount", "type=bind,src=./data", "job", "true", code=125)
+
     def test_missing_mounts_and_variables(self):
         self.write_job("mounted", text='[[mount]]\nsource = "./none"\ntarget = "/x"\n')
         self.sparkrun("lock", "mounted")

@@ -217,23 +217,44 @@ class Values(RigTest):
                 self.assertEqual(lines.found, [])
                 self.docker("container", "prune", "-f")
 
-    def test_an_image_that_prints_its_environment_when_it_is_looked_at(self):
+    def push_leaky(self, script, text=""):
+        """An image whose shell does nothing but `script`; the profile `leaky` runs it."""
         name = f"{self.registry}/leaky"
         self.docker("run", "--name", "leaky", self.image, "busybox", "sh", "-c",
-                    "rm /bin/sh; printf '#!/bin/busybox sh\\nenv\\nenv >&2\\nexit 3\\n' > /bin/sh; "
-                    "busybox chmod 755 /bin/sh")
+                    'rm /bin/sh; echo "$0" > /bin/sh; busybox chmod 755 /bin/sh', "#!/bin/busybox sh\n" + script)
         self.docker("commit", "-c", "ENTRYPOINT []", "leaky", f"{name}:1")
         self.docker("rm", "leaky")
         self.docker("push", "-q", f"{name}:1")
         self.addCleanup(self.docker, "rmi", "-f", f"{name}:1")
         digest = self.digest("leaky", "1")
         self.addCleanup(rig, "delete", "leaky", digest)
-        self.write("leaky", image=f"{name}@{digest}")
+        self.write("leaky", text, image=f"{name}@{digest}")
 
-        self.assertIn("gave no facts", self.run_and_check("preflight", "leaky", "--json", code=None).out)
+    def check_leaky(self):
         self.run_and_check("preflight", "leaky", "--report", "report.json", code=None)
         self.run_and_check("run", "--json", "leaky", "true", code=None)
         self.run_and_check("audit", "show", "^1", "--json", code=None)
+
+    def test_an_image_that_prints_its_environment_when_it_is_looked_at(self):
+        self.push_leaky("env; env >&2; exit 3")
+
+        self.assertIn("gave no facts", self.run_and_check("preflight", "leaky", "--json", code=None).out)
+        self.check_leaky()
+
+    def test_an_image_that_prints_its_environment_in_the_engines_name(self):
+        """With the engine's own exit codes and the beginnings of its lines: what is quoted, without the values."""
+        own = "ENV_FILE=" + self.typed.value.replace("\n", " ") + "\nHOST_VALUE\n"
+        file = self.file.with_name(self.file.name + ".env")
+        file.write_text(own)
+        self.addCleanup(file.unlink)
+        for status, prefix in ((125, ""), (126, "docker: "), (127, "Error: "), (125, "Error: port is already allocated ")):
+            with self.subTest(status=status, prefix=prefix):
+                self.push_leaky(f"env | sed 's/^/{prefix}/' >&2; exit {status}", f'env_file = ["{file}"]')
+
+                result = self.run_and_check("preflight", "leaky", "--json", code=None)
+
+                self.assertIn("HOST_VALUE=[redacted]", result.out + result.err)
+                self.check_leaky()
 
     def test_files_that_hold_no_value(self):
         self.file.unlink()

@@ -239,6 +239,23 @@ class Gate(ProjectTest):
                 result = self.sparkrun("run", name, "--dry-run", "--offline", "--json", code=None)
                 self.assertTrue(result.code != 0 or result.json["warnings"], result.out)
 
+    def test_neither_do_other_relative_paths_of_a_trusted_profile(self):
+        (self.project / "out").symlink_to(self.home / ".ssh")
+        (self.project / "inside").symlink_to("data")
+        (self.home / ".ssh").mkdir(exist_ok=True)
+        (self.home / ".ssh/file").write_text("A=1\n")
+        (self.project / "data/file").write_text("A=1\n")
+        ways = ['[container]\nenv_file = ["{}/file"]', '[container]\nlabel_file = ["./{}/file"]',
+                '[env_from_file]\nNAME = "{}/file"', ["-v", "./{}:/h"], ["--mount", "type=bind,src=./{},dst=/h"],
+                ["--env-file", "{}/file"], ["--label-file=./{}/file"]]
+        for way in ways:
+            for folder, wanted in (("out", ["credentials"]), ("inside", [])):
+                with self.subTest(way=way, folder=folder):
+                    asks = [word.replace("{}", folder) for word in way] if isinstance(way, list) else \
+                        way.replace("{}", folder)
+                    self.write(asks, name="own", folder=self.folder / "config/sparkrun/profiles")
+                    self.assertEqual(self.names(name="own"), wanted)
+
     # Leave.
 
     def test_leave_is_given_by_name_or_for_one_value(self):

@@ -22,8 +22,11 @@ PlanFacts facts() {
   return facts;
 }
 
-Strings needs_of(const std::string& profile, const RunOptions& options = {}) {
-  const RunPlan plan = make_plan(made_up_profile(profile), made_up_image, {}, options, facts());
+Strings needs_of(const std::string& text, const RunOptions& options = {},
+                 profile::Origin origin = profile::Origin::project) {
+  profile::Profile profile = made_up_profile(text);
+  profile.origin = origin;
+  const RunPlan plan = make_plan(profile, made_up_image, {}, options, facts());
   Strings needs;
   for (const TrustNeed& need : trust_needs(plan, facts())) {
     needs.push_back(fmt::format("{} {} {}", need.name, need.where, need.value));
@@ -203,17 +206,46 @@ TEST(Trust, IsNeededForFilesThatHoldValues) {
             Strings{"host-env env_from_file A=/data/a"});
 }
 
-TEST(Trust, IsNeededWhereALinkOfTheCheckoutLeadsOutOfIt) {
-  profile::Profile profile = made_up_profile(
-      "[[mount]]\nsource = './link'\ntarget = '/x'\n[[mount]]\nsource = './own'\n"
-      "target = '/y'\ncreate = true\n");
-  profile.origin = profile::Origin::built_in;
-  const RunPlan plan = make_plan(profile, made_up_image, {}, {}, facts());
+// /work/link leads to /home/me/.ssh, and the command is given in /work/src.
+TEST(Trust, IsNeededWhereALinkOfTheCheckoutLeadsATrustedProfileOutOfIt) {
+  constexpr Need table[] = {
+      {"[[mount]]\nsource = './link'\ntarget = '/x'", "credentials mount /work/link"},
+      {"[[mount]]\nsource = './away'\ntarget = '/x'", "host-root mount /work/away"},
+      {"[[mount]]\nsource = './own'\ntarget = '/x'\ncreate = true", ""},
+      {"[[mount]]\nsource = '/work/link'\ntarget = '/x'", ""},
+      {"[[mount]]\nsource = 'link'\ntarget = '/x'", ""},  // a volume
+      {"[env_from_file]\nA = './link'", "credentials env_from_file /work/link"},
+      {"[env_from_file]\nA = 'link'", "credentials env_from_file /work/link"},
+      {"[env_from_file]\nA = 'own'\nB = '~/.ssh'", ""},
+      {"[container]\nenv_file = ['own', 'link']", "credentials container.env_file /work/link"},
+      {"[container]\nenv_file = ['/etc/job.env']", ""},
+      {"[container]\nlabel_file = ['../link']", "credentials container.label_file ../link"},
+      {"[container]\nlabel_file = ['/home/me/.ssh']", ""},
+      {"[container]\nextra_args = ['-v', '../link:/x']",
+       "credentials container.extra_args ../link"},
+      {"[container]\nextra_args = ['--volume=../link/.:/x:ro']",
+       "credentials container.extra_args ../link/."},
+      {"[container]\nextra_args = ['-v', '../own:/x', '-v', '/home/me/.ssh:/y', '-v', 'v:/z']", ""},
+      {"[container]\nextra_args = ['--mount', 'type=bind,src=../link,dst=/x']",
+       "credentials container.extra_args ../link"},
+      {"[container]\nextra_args = ['--mount=type=volume,src=link,dst=/x']", ""},
+      {"[container]\nextra_args = ['--env-file', '../link']",
+       "credentials container.extra_args ../link"},
+      {"[container]\nextra_args = ['--label-file=../link']",
+       "credentials container.extra_args ../link"},
+  };
+  for (const Need& row : table) {
+    const Strings wanted = *row.need == '\0' ? Strings{} : Strings{row.need};
+    for (const auto origin : {profile::Origin::built_in, profile::Origin::user}) {
+      EXPECT_EQ(needs_of(row.words, {}, origin), wanted) << row.words;
+    }
+  }
+}
 
-  const auto needs = trust_needs(plan, facts());
-
-  ASSERT_EQ(needs.size(), 1U);
-  EXPECT_EQ(needs.front().name, "credentials");
+TEST(Trust, ALinkThatTheCallerMountsOverIsNotAskedAbout) {
+  EXPECT_EQ(needs_of("[[mount]]\nsource = './link'\ntarget = '/x'",
+                     {.mounts = {{.source = "/data", .target = "/x"}}}, profile::Origin::user),
+            Strings{});
 }
 
 TEST(Trust, IsNotNeededOutsideAProjectOrForTheCallersOwnOptions) {

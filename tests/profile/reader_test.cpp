@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "profile/reader.hpp"
 
-#include "base/error.hpp"
+#include "support/error_of.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -14,13 +14,9 @@ using Strings = std::vector<std::string>;
 constexpr std::string_view head = "version = 1\nimage = \"a/b:1\"\n";
 
 Strings problems_of(std::string_view text) {
-  try {
-    read_profile(text, "p.toml");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.id(), "profile.invalid");
-    return error.problems();
-  }
-  return {};
+  const Error error = test::error_of([&] { read_profile(text, "p.toml"); });
+  EXPECT_EQ(error.id(), error.problems().empty() ? "bug" : "profile.invalid");
+  return error.problems();
 }
 
 TEST(ProfileReader, ReadsEveryKey) {

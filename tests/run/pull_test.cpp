@@ -55,10 +55,5 @@ TEST_F(ForeseePull, WarnsOfACudaThatTheDriverDoesNotKnow) {
   EXPECT_TRUE(foresee(-1, {}, "", "13.0").empty());
 }
 
-TEST_F(ForeseePull, NamesThePinInTheTag) {
-  EXPECT_EQ(pinned_tag("app", image.run_as), "sparkrun/app:pinned-0123456789ab");
-  EXPECT_EQ(pinned_tag("a__b_-", image.run_as), "sparkrun/a--b:pinned-0123456789ab");
-}
-
 }  // namespace
 }  // namespace sparkrun::run

@@ -96,16 +96,24 @@ TEST_F(RecorderTest, SaysWhichCommitTheProjectIsAt) {
         "-c",  "core.fsmonitor=false", "-C", "/project",
         verb};
   };
+  const auto state = [&](const sys::ProcessResult& status) {
+    world.processes.on(git("status"), status);
+    return record_context(prepared, {}, nullptr, world.system).git;
+  };
+  const std::string head = "# branch.oid 0123abcd\n# branch.head main\n";
+  const std::string changed = "1 .M N... 100644 100644 100644 01 01 profiles/app.toml\n";
   world.processes.on(git("rev-parse"), {.out = "0123abcd\n"});
-  world.processes.on(git("status"), {.out = " M profiles/app.toml\n"});
 
-  const audit::RunContext dirty = record_context(prepared, {}, nullptr, world.system);
-  world.processes.on(git("status"), {.out = ""});
-  const audit::RunContext clean = record_context(prepared, {}, nullptr, world.system);
+  const auto clean = state({.out = head}), dirty = state({.out = head + changed});
+  const auto unknown = state({.exit = 143, .timed_out = true});
 
-  EXPECT_EQ(dirty.git->commit, "0123abcd");
-  EXPECT_TRUE(dirty.git->is_dirty);
-  EXPECT_FALSE(clean.git->is_dirty);
+  EXPECT_EQ(clean->commit, "0123abcd");
+  EXPECT_FALSE(clean->is_dirty);
+  EXPECT_EQ(dirty->commit, "0123abcd");
+  EXPECT_TRUE(dirty->is_dirty);
+  EXPECT_EQ(unknown->commit, "0123abcd");
+  EXPECT_TRUE(unknown->is_dirty);
+  EXPECT_FALSE(state({.out = "# branch.oid (initial)\n# branch.head main\n"}));
 }
 
 TEST_F(RecorderTest, SaysNothingOfGitOutsideIt) {

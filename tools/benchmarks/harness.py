@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the benchmarks share: one measured run, interleaved rounds, tables, the machine they ran on."""
 
+import argparse
 import collections
 import dataclasses
 import os
@@ -13,6 +14,7 @@ import sys
 from typing import Callable
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+RIG = ROOT / "tests/rig"
 TIMEOUT_S = 300
 
 
@@ -72,8 +74,8 @@ def build_measure() -> pathlib.Path:
     return program
 
 
-def interleave(rounds: int, runs: dict[str, Callable[[], Cost]]) -> dict[str, Cost]:
-    """Medians of `rounds` rounds after one that does not count; each round starts with another one."""
+def interleave(rounds: int, runs: dict[str, Callable[[], Cost]]) -> dict[str, list[Cost]]:
+    """What `rounds` rounds cost, after one that does not count; each round starts with another one."""
     costs = collections.defaultdict(list)
     names = list(runs)
     for number in range(rounds + 1):
@@ -81,7 +83,11 @@ def interleave(rounds: int, runs: dict[str, Callable[[], Cost]]) -> dict[str, Co
             cost = runs[name]()
             if number > 0:
                 costs[name].append(cost)
-    return {name: median(costs[name]) for name in names}
+    return {name: costs[name] for name in names}
+
+
+def medians(costs: dict[str, list[Cost]]) -> dict[str, Cost]:
+    return {name: median(costs[name]) for name in costs}
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
@@ -104,6 +110,36 @@ class Goal:
             return [self.text, "not measured", "", self.note]
         verdict = "met" if self.value <= self.limit else "**missed**"
         return [self.text, f"{self.value:.4g}{self.unit}", verdict, self.note]
+
+
+def rig_environment() -> dict[str, str]:
+    """NAME -> value, as `rig env` exports them."""
+    done = subprocess.run([RIG / "rig", "env"], stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        raise Failed("the rig is needed: tests/rig/rig up")
+    return dict(shlex.split(line.removeprefix("export "))[0].split("=", 1) for line in done.stdout.splitlines())
+
+
+def parser_of(verb: str, doc: str, rounds: str) -> argparse.ArgumentParser:
+    """With the options that every benchmark has."""
+    parser = argparse.ArgumentParser(prog=f"tools/bench {verb}", description=doc.split("\n\n")[0])
+    parser.add_argument("--binary", type=pathlib.Path, default=ROOT / "build/release/sparkrun",
+                        help="default: %(default)s")
+    parser.add_argument("--rounds", type=int, help=f"default: {rounds}; one more is run and does not count")
+    return parser
+
+
+def check_options(parser: argparse.ArgumentParser, options: argparse.Namespace) -> tuple[pathlib.Path, float]:
+    """The binary, and the load of the machine, which has to be asked before anything is measured."""
+    if not os.access(options.binary, os.X_OK):
+        build = "cmake --preset release && cmake --build --preset release"
+        raise Failed(f"there is no {options.binary}: build it ({build}) or say --binary")
+    if options.rounds is not None and options.rounds < 1:
+        parser.error("--rounds must be at least 1")
+    load = os.getloadavg()[0]
+    if load > 0.5:
+        say(f"the load is {load:.2f}: figures of a machine that does other things mislead")
+    return options.binary.resolve(), load
 
 
 def first_line(*command: str | pathlib.Path) -> str:

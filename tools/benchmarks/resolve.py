@@ -5,7 +5,6 @@
 All pull anonymously, trust the rig's authority only, and have no settings. Every digest that is printed is checked.
 """
 
-import argparse
 import contextlib
 import dataclasses
 import hashlib
@@ -13,7 +12,6 @@ import json
 import os
 import pathlib
 import re
-import shlex
 import shutil
 import signal
 import socket
@@ -26,9 +24,8 @@ import urllib.parse
 import harness
 from harness import Cost, Failed, Goal, say
 
-RIG = harness.ROOT / "tests/rig"
 PEERS = harness.ROOT / "build/peers"
-sys.path.insert(0, str(RIG))
+sys.path.insert(0, str(harness.RIG))
 import images  # noqa: E402
 import registry  # noqa: E402
 
@@ -354,9 +351,9 @@ def measure(case: Case, rounds: int, tools: list[Tool], runner: harness.Runner, 
     tags = TAGS[:case.tags]
     usable = [tool for tool in tools if tool.takes_many or not case.is_far]
     say(f"{case.title}: {rounds} rounds of {', '.join(tool.name for tool in usable)}")
-    return harness.interleave(
+    return harness.medians(harness.interleave(
         rounds, {tool.name: lambda tool=tool: tool.resolve(runner, site, tags, digest_of) for tool in usable}
-    )
+    ))
 
 
 def working(tools: list[Tool], runner: harness.Runner, site: Site, digest_of: dict[str, str]) -> list[Tool]:
@@ -448,32 +445,14 @@ where curl takes as long, the client is not what is slow."""
 # The command.
 
 
-def rig_environment() -> dict[str, str]:
-    done = subprocess.run([RIG / "rig", "env"], stdout=subprocess.PIPE, text=True)
-    if done.returncode != 0:
-        raise Failed("the rig is needed: tests/rig/rig up")
-    return dict(shlex.split(line.removeprefix("export "))[0].split("=", 1) for line in done.stdout.splitlines())
-
-
 def main() -> None:
     names = [case.name for case in [*CASES, START]]
     rounds = ", ".join(f"{case.rounds} for {case.name}" for case in [*CASES, START])
-    parser = argparse.ArgumentParser(prog="tools/bench resolve", description=__doc__.split("\n\n")[0])
-    parser.add_argument("--binary", type=pathlib.Path, default=harness.ROOT / "build/release/sparkrun",
-                        help="default: %(default)s")
-    parser.add_argument("--rounds", type=int, help=f"default: {rounds}; one more is run and does not count")
+    parser = harness.parser_of("resolve", __doc__, rounds)
     parser.add_argument("--case", action="append", choices=names, help="only this one; may be repeated")
     options = parser.parse_args()
-    if not os.access(options.binary, os.X_OK):
-        build = "cmake --preset release && cmake --build --preset release"
-        raise Failed(f"there is no {options.binary}: build it ({build}) or say --binary")
-    if options.rounds is not None and options.rounds < 1:
-        parser.error("--rounds must be at least 1")
-
-    binary, load = options.binary.resolve(), os.getloadavg()[0]
-    if load > 0.5:
-        say(f"the load is {load:.2f}: figures of a machine that does other things mislead")
-    rig = rig_environment()
+    binary, load = harness.check_options(parser, options)
+    rig = harness.rig_environment()
     authority = rig["SPARKRUN_RIG_CA"]
     os.environ |= {"RIG_CA": authority} | {f"RIG_{name}": rig[f"SPARKRUN_RIG_{name}"] for name in ("USER", "PASSWORD")}
     wanted = [case for case in [*CASES, START] if not options.case or case.name in options.case]
@@ -491,9 +470,9 @@ def main() -> None:
         results = {}
         for case in wanted:
             if case is START:
-                results["start"] = harness.interleave(
+                results["start"] = harness.medians(harness.interleave(
                     counts["start"], {"sparkrun": lambda: runner.run([str(binary), "--version"])[0]}
-                )
+                ))
             else:
                 site = far if case.is_far else near
                 results[case.name] = measure(case, counts[case.name], tools, runner, site, digest_of)

@@ -32,10 +32,7 @@ int run(const Arguments&, Context& context) {
     json[std::string{setting.key}] = {{"value", value}, {"origin", origin}};
     rows.push_back({std::string{setting.key}, to_json_line(value), origin});
   }
-  if (context.output.json)
-    context.output.result_json(json);
-  else
-    context.output.result(render_table(rows));
+  context.output.result(json, render_table(rows));
   return 0;
 }
 

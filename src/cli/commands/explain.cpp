@@ -81,10 +81,7 @@ int run(const Arguments& arguments, Context& context) {
     throw Error{"explain.unknown", fmt::format("nothing is known of `{}`{}", printable(*topic),
                                                did_you_mean(*topic, topics()))};
   }
-  if (context.output.json)
-    context.output.result_json(Json{{"id", *topic}, {"text", text}});
-  else
-    context.output.result(text);
+  context.output.result(Json{{"id", *topic}, {"text", text}}, text);
   return 0;
 }
 

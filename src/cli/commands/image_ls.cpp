@@ -33,10 +33,7 @@ int run(const Arguments& arguments, Context& context) {
     rows.push_back(
         {tag, image.image.id.substr(0, 19), human_bytes(image.image.bytes), needed_by(image)});
   }
-  if (context.output.json)
-    context.output.result_json(json);
-  else
-    context.output.result(render_table(rows));
+  context.output.result(json, render_table(rows));
   return 0;
 }
 

@@ -19,6 +19,7 @@ int run(const Arguments&, Context& context) {
       {"profiles", (environment.config_directory() / "profiles").string()},
       {"lockfiles", (environment.config_directory() / "lockfiles").string()},
       {"ledger", run::ledger_folder(context.settings, environment, host).string()},
+      {"runs", (environment.state_directory() / "runs").string()},
       {"pins", (environment.state_directory() / "pins").string()},
       {"cache", environment.cache_directory().string()},
   };
@@ -28,10 +29,7 @@ int run(const Arguments&, Context& context) {
     json[name] = path.empty() ? Json() : Json(path);
     rows.push_back({name, path.empty() ? "(none here)" : path});
   }
-  if (context.output.json)
-    context.output.result_json(json);
-  else
-    context.output.result(render_table(rows));
+  context.output.result(json, render_table(rows));
   return 0;
 }
 

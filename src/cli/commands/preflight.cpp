@@ -67,7 +67,7 @@ Checked check_image(const run::Request& request, const std::vector<std::string>&
   for (const std::string& warning : prepared.plan.warnings) context.output.warning(warning);
   const run::EnsuredImage ensured = ensure_image(prepared, request.talk, engine, context);
   prepared.plan.image.run_as = ensured.run_as;
-  return {run::check(prepared, ensured.image, engine, context.system.clock, only), prepared.host};
+  return {run::check(prepared, ensured.image, engine, context.system, only), prepared.host};
 }
 
 Checked check(const Arguments& arguments, const std::vector<std::string>& only, Context& context) {
@@ -95,11 +95,8 @@ int run(const Arguments& arguments, Context& context) {
   const Json json = preflight::to_json(checked.report, checked.host);
   if (const auto file = arguments.value("--report"))
     sys::write_file_atomically(*file, to_json_text(json));
-  if (context.output.json)
-    context.output.result_json(json);
-  else
-    context.output.result(report_table(checked.report) + "\nverdict: " + checked.report.verdict +
-                          "\n");
+  context.output.result(
+      json, report_table(checked.report) + "\nverdict: " + checked.report.verdict + "\n");
   return checked.report.is_blocked() ? static_cast<int>(ExitCode::blocked) : 0;
 }
 

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/error.hpp"
 #include "base/json_value.hpp"
-#include "base/text.hpp"
 #include "cli/command.hpp"
-#include "plan/trust.hpp"
 #include "profile/store.hpp"
-#include "run/prepare.hpp"
 #include "run/written_plan.hpp"
 
 #include <fmt/format.h>
@@ -30,20 +27,6 @@ std::vector<std::string> chosen_names(const Arguments& arguments, const profile:
 }
 
 // Faults decide the exit code; warnings are what `run` would say, too.
-std::vector<std::string> warnings_of(const profile::Profile& profile,
-                                     const profile::Project& project, const sys::System& system) {
-  const plan::RunPlan plan = run::written_plan(profile, project, system);
-  std::vector<std::string> warnings = plan.warnings;
-  warnings.insert(warnings.end(), plan.lints.begin(), plan.lints.end());
-  const plan::PlanFacts facts =
-      run::plan_facts(system, project, sys::read_host_facts(system.environment));
-  for (const plan::TrustNeed& need : plan::trust_needs(plan, facts)) {
-    warnings.push_back(fmt::format("a run will ask for `--allow {}`: {} `{}`", need.name,
-                                   need.where, printable(need.value)));
-  }
-  return warnings;
-}
-
 int run(const Arguments& arguments, Context& context) {
   const profile::Project project =
       profile::find_project(context.system.environment, context.directory);
@@ -54,7 +37,7 @@ int run(const Arguments& arguments, Context& context) {
   for (const std::string& name : chosen_names(arguments, store)) {
     try {
       const std::vector<std::string> warnings =
-          warnings_of(store.load(name), project, context.system);
+          run::written_warnings(store.load(name), project, context.system);
       json.push_back({{"profile", name}, {"valid", true}, {"warnings", warnings}});
       if (output.json) continue;
       output.result(fmt::format("{}: valid\n", name));

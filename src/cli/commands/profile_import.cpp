@@ -3,19 +3,15 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/profiles.hpp"
-#include "plan/trust.hpp"
-#include "profile/import/expansion.hpp"
 #include "profile/import/importer.hpp"
 #include "profile/import/shell_text.hpp"
 #include "profile/store.hpp"
-#include "run/prepare.hpp"
 #include "run/written_plan.hpp"
 #include "sys/files.hpp"
 
 #include <fmt/format.h>
 
 #include <array>
-#include <map>
 
 namespace sparkrun::cli {
 namespace {
@@ -65,20 +61,8 @@ void add_notes_of_plan(Imported& imported, const Context& context,
                        const profile::Project& project) {
   profile::Profile profile = imported.profile;
   profile.origin = profile::Origin::project;
-  const sys::System& system = context.system;
-  const plan::RunPlan plan = run::written_plan(profile, project, system);
-  for (const auto& warnings : {plan.warnings, plan.lints}) {
-    for (const std::string& warning : warnings) imported.notes.push_back({true, warning});
-  }
-  std::map<std::string, std::vector<std::string>> asks;
-  const plan::PlanFacts facts =
-      run::plan_facts(system, project, sys::read_host_facts(system.environment));
-  for (const plan::TrustNeed& need : plan::trust_needs(plan, facts)) {
-    asks[need.name].push_back(fmt::format("{} `{}`", need.where, profile::shown(need.value)));
-  }
-  for (const auto& [name, values] : asks) {
-    imported.notes.push_back(
-        {true, fmt::format("a run will ask for `--allow {}`: {}", name, join(values, ", "))});
+  for (std::string& warning : run::written_warnings(profile, project, context.system)) {
+    imported.notes.push_back({true, std::move(warning)});
   }
 }
 

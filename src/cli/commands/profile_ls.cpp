@@ -25,10 +25,7 @@ int run(const Arguments&, Context& context) {
     rows.push_back({listed.name, listed.is_shadowed ? origin + " (shadowed)" : origin, listed.image,
                     listed.problem.empty() ? listed.summary : "invalid: " + listed.problem});
   }
-  if (context.output.json)
-    context.output.result_json(json);
-  else
-    context.output.result(render_table(rows));
+  context.output.result(json, render_table(rows));
   return 0;
 }
 

@@ -58,10 +58,8 @@ int run(const Arguments& arguments, Context& context) {
 
   const sys::fs::path path =
       write_profile(project, name, profile_text(base, image), arguments.has("--force"));
-  if (context.output.json)
-    context.output.result_json(Json{{"profile", name}, {"path", path.string()}});
-  else
-    context.output.result(fmt::format("{}: wrote {}\n", name, path.string()));
+  context.output.result(Json{{"profile", name}, {"path", path.string()}},
+                        fmt::format("{}: wrote {}\n", name, path.string()));
   return 0;
 }
 

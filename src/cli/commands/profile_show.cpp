@@ -147,10 +147,7 @@ int run(const Arguments& arguments, Context& context) {
   if (arguments.has("--argv")) {
     const std::vector<std::string> argv =
         plan::run_argv(run::written_plan(loaded.profile, project, context.system));
-    if (context.output.json)
-      context.output.result_json(Json{{"argv", argv}});
-    else
-      context.output.result(shell_join(argv) + "\n");
+    context.output.result(Json{{"argv", argv}}, shell_join(argv) + "\n");
     return 0;
   }
   const std::vector<EffectiveValue> values = Values{loaded}.list();

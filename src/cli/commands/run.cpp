@@ -174,7 +174,7 @@ class RealRun {
     std::optional<sys::SharedLock> claim;
     if (prepared.exclusive) claim = claim_gpu(prepared);
     if (is_checked) {
-      report_ = run::check(prepared, ensured.image, engine_, context_.system.clock);
+      report_ = run::check(prepared, ensured.image, engine_, context_.system);
       show_report(*report_, output);
     } else {
       output.note(fmt::format("not checked ({})", context_.settings.origin("preflight")));
