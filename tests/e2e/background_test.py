@@ -117,8 +117,12 @@ class Background(RigTest):
         self.docker("stop", "--time", "0", "mine")
         self.wait_for(lambda: not self.docker("ps", "-a", "-q").strip())
 
+    def waiter(self, run):
+        """Its process id."""
+        return self.wait_for(lambda: found[0] if len(found := self.helpers("__wait", run)) == 1 else None)
+
     def helpers(self, verb, run):
-        """Process ids of those that were left behind for a run."""
+        """Process ids of those that were left behind for a run; a child that is about to become another program looks like one."""
         found = []
         for process in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
             with contextlib.suppress(OSError):
@@ -129,8 +133,7 @@ class Background(RigTest):
 
     def test_a_killed_waiter_is_replaced_by_the_next_command(self):
         run = self.start("while [ ! -e /tmp/end ]; do sleep 0.1; done; exit 5")
-        [waiter] = self.helpers("__wait", run)
-        os.kill(waiter, signal.SIGKILL)
+        os.kill(self.waiter(run), signal.SIGKILL)
         self.wait_for(lambda: not self.helpers("__wait", run))
 
         result = self.sparkrun("run", "--no-preflight", "job", "true")
@@ -143,8 +146,7 @@ class Background(RigTest):
 
     def test_what_ended_while_nobody_looked_is_closed_by_the_next_command(self):
         run = self.start("echo last words; while [ ! -e /tmp/end ]; do sleep 0.1; done; exit 5")
-        [waiter] = self.helpers("__wait", run)
-        os.kill(waiter, signal.SIGKILL)
+        os.kill(self.waiter(run), signal.SIGKILL)
         self.docker("exec", self.docker("ps", "-q").strip(), "touch", "/tmp/end")
         self.wait_for(lambda: not self.docker("ps", "-q").strip())
 

@@ -35,8 +35,9 @@ int run(const Arguments& arguments, Context& context) {
       return recorded_exit(id, context);
     }
   }
-  const auto kept = find_kept_run(text, context.system.environment);
+  auto kept = find_kept_run(text, context.system.environment);
   if (!kept) throw Error{"run.none", "nothing that could be waited for is running"};
+  kept->hold();  // its waiter may be about to write how it ended
   return recorded_exit(kept->note().run, context);
 }
 
