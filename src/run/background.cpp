@@ -156,6 +156,10 @@ void stay_with(RunFolder& folder, engine::Engine& engine, Recorder& recorder, sy
 bool close_from_engine(const RunFolder& folder, engine::Engine& engine, Recorder& recorder) {
   const auto state = engine.find_container(container_of(folder));
   if (!state || state->is_running) return false;
+  if (state->status == "created") {  // it never ran, so it has no end
+    engine.remove(state->id);
+    return false;
+  }
   close_run(folder, *state, state->exit, engine, recorder);
   return true;
 }

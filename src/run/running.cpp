@@ -141,6 +141,7 @@ std::vector<std::string> orphans(sys::System& system, const config::Settings& se
                                   going->container.status, run));
     } else if (running.problems.empty() && !folder.has_holder()) {
       folder.remove();
+      lines.push_back(fmt::format("run {} is over; how it ended was not recorded", run));
     }
   }
   return lines;

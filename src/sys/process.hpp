@@ -21,6 +21,7 @@ struct ProcessSpec {
   size_t output_bytes_max = size_t{8} << 20;  // of each stream; the rest is dropped
   bool is_interruptible = true;  // of run(): a signal ends it, else it stays for others
   bool out_to_err = false;       // of start(): the child's stdout is our stderr
+  bool is_in_our_place = false;  // of start(): JobSignals reach wait(), and we stop when it stops
 };
 
 struct ProcessResult {
@@ -51,10 +52,12 @@ struct ProcessEvent {
   Kind kind = Kind::timeout;
   int exit = 0;         // of `exited`: as in ProcessResult
   int exit_signal = 0;  // of `exited`: what killed it, or 0
-  Signal signal;        // of `signal`: what reached *us*
+  Signal signal;        // of `signal`: what reached *us*; from_terminal: and the child, too
 };
 
-// A child that shares our terminal, streams and process group: the job itself.
+// A child that has our terminal and streams: the job itself. It is in our process group where that
+// has a terminal to read from or to draw on. Else it has one of its own: what is sent to our whole
+// group then reaches it once, through us, and not twice. It is killed when we are.
 class ForegroundProcess {
  public:
   virtual ~ForegroundProcess() = default;

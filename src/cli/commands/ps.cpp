@@ -52,6 +52,8 @@ int run(const Arguments& arguments, Context& context) {
     context.output.result_json(json);
   else
     context.output.result(printable(render_table(rows)));
+  for (const std::string& line : run::orphans(context.system, context.settings))
+    context.output.note(line);
   return 0;
 }
 
