@@ -36,7 +36,7 @@ using OnBound =
 //
 // Signals: what is typed at the terminal reaches docker's client by itself; what is sent to
 // sparkrun is passed on to it, and docker's client passes it on to the container: SIGTSTP, SIGCONT,
-// SIGUSR1 and SIGUSR2, too. SIGTERM, SIGHUP and SIGQUIT give the job 10 s, a second signal 2 s, a
+// SIGUSR1 and SIGUSR2, too. SIGTERM, SIGHUP and SIGQUIT give the job 10 s, a second signal 1.5 s, a
 // third none: then the engine stops the container, so that nothing is left running. A single SIGINT
 // sets no limit: a training job may need minutes to save. The same signal twice at once is one.
 // docs/runs.md has what comes of each, beside docker's own.
