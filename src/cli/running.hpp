@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "audit/query.hpp"
 #include "cli/command.hpp"
 #include "run/recorder.hpp"
 #include "run/running.hpp"
+
+#include <span>
+#include <vector>
 
 namespace sparkrun::cli {
 
@@ -32,5 +36,10 @@ std::optional<run::RunFolder> find_kept_run(const std::string& text,
 int run_in_front(sys::ForegroundProcess& process);
 
 run::Recorder open_recorder(Context& context);
+
+// All runs of the ledgers. One of this user's that has no end and no folder either is not running:
+// its sparkrun was killed, and its container is gone.
+std::vector<audit::Run> recorded_runs(std::span<const audit::Ledger> ledgers,
+                                      const sys::Environment& environment);
 
 }  // namespace sparkrun::cli
