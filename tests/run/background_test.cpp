@@ -175,6 +175,17 @@ TEST_F(BackgroundTest, TheWaiterStopsAJobWhoseTimeIsOver) {
   EXPECT_NE(std::ranges::find(engine.calls, "stop sparkrun-app-000000 10"), engine.calls.end());
 }
 
+TEST_F(BackgroundTest, WhatNeverRanHasNoEnd) {
+  launch();
+  engine.containers["sparkrun-app-000000"] = {.id = container_id, .status = "created"};
+
+  const auto folder = RunFolder::find(world.system.environment, run_id);
+
+  EXPECT_FALSE(close_from_engine(*folder, engine, recorder));
+  EXPECT_EQ(engine.calls.back(), "remove " + container_id);
+  EXPECT_EQ(events(), (Strings{"run.start", "run.bound"}));
+}
+
 TEST_F(BackgroundTest, OfAContainerThatSomebodyRemovedNobodyKnowsTheEnd) {
   launch();
   engine.containers.clear();
