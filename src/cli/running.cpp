@@ -50,6 +50,17 @@ int run_in_front(sys::ForegroundProcess& process) {
   }
 }
 
+std::vector<audit::Run> recorded_runs(std::span<const audit::Ledger> ledgers,
+                                      const sys::Environment& environment) {
+  const sys::HostFacts host = sys::read_host_facts(environment);
+  std::vector<audit::Run> runs = audit::list(ledgers, host.boot_id);
+  for (audit::Run& run : runs) {
+    const bool is_ours = run.state == audit::RunState::running && run.user == host.user;
+    if (is_ours && !run::RunFolder::find(environment, run.id)) run.state = audit::RunState::unknown;
+  }
+  return runs;
+}
+
 run::Recorder open_recorder(Context& context) {
   return run::Recorder{context.settings, context.system,
                        sys::read_host_facts(context.system.environment).id};

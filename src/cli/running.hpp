@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "audit/query.hpp"
 #include "cli/command.hpp"
 #include "run/recorder.hpp"
 #include "run/running.hpp"
+
+#include <span>
+#include <vector>
 
 namespace sparkrun::cli {
 
@@ -41,5 +45,10 @@ struct NotedRun {
 
 // Of the argument RUN, a whole id. Throws `run.none`.
 NotedRun open_noted_run(const Arguments& arguments, Context& context);
+
+// All runs of the ledgers. One of this user's that has no end and no folder either is not running:
+// its sparkrun was killed, and its container is gone.
+std::vector<audit::Run> recorded_runs(std::span<const audit::Ledger> ledgers,
+                                      const sys::Environment& environment);
 
 }  // namespace sparkrun::cli

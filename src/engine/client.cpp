@@ -298,7 +298,7 @@ sys::ProcessResult Client::run(const sys::ProcessSpec& spec) {
 std::unique_ptr<sys::ForegroundProcess> Client::start(
     const std::vector<std::string>& argv,
     const std::vector<std::pair<std::string, std::string>>& variables) {
-  return system_.processes.start({.argv = argv, .environment = variables});
+  return system_.processes.start({.argv = argv, .environment = variables, .is_in_our_place = true});
 }
 
 void Client::stop(const std::string& name_or_id, seconds grace) {

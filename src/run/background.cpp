@@ -38,17 +38,6 @@ plan::RunPlan detached_plan(plan::RunPlan plan) {
   return plan;
 }
 
-// Whoever looks at the run meanwhile should not find that nobody stays with it.
-bool wait_for_waiter(const RunFolder& folder, sys::Clock& clock) {
-  constexpr milliseconds step{5};
-  constexpr int steps_max = 1000;
-  for (int steps = 0; steps < steps_max; ++steps) {
-    if (sys::path_exists(folder.waiter_mark())) return true;
-    clock.sleep(step);
-  }
-  return false;
-}
-
 milliseconds duration_of(const engine::ContainerState& state) {
   const auto started = parse_rfc3339(state.started), finished = parse_rfc3339(state.finished);
   if (!started || !finished) return milliseconds{0};
@@ -121,18 +110,18 @@ std::optional<milliseconds> end_of(const RunNote& note, const sys::Clock& clock)
   return clock.monotonic() + seconds{note.limit_s} - std::max(milliseconds{0}, gone);
 }
 
-// What the waiter knows of the job: when it was started last. The mark keeps it for another waiter.
+// What the waiter knows of the job: when it was started last. A file keeps it for another waiter.
 class KnownStart {
  public:
   explicit KnownStart(const RunFolder& folder)
-      : folder_(folder), started_(trim(sys::read_file(folder.waiter_mark()).value_or(""))) {}
+      : folder_(folder), started_(trim(sys::read_file(folder.known_start()).value_or(""))) {}
 
   // Whether the engine has started the job again since.
   bool has_changed(const engine::ContainerState& state) {
     if (state.started == started_) return false;
     const bool was_known = !started_.empty();
     started_ = state.started;
-    sys::write_file_atomically(folder_.waiter_mark(), started_ + "\n", private_file);
+    sys::write_file_atomically(folder_.known_start(), started_ + "\n", private_file);
     return was_known;
   }
 
@@ -144,9 +133,10 @@ class KnownStart {
 }  // namespace
 
 void start_waiter(const RunFolder& folder, const sys::SharedLock* claim, sys::System& system) {
+  std::vector<int> handed_over = {folder.lock_fd()};
+  if (claim != nullptr) handed_over.push_back(claim->fd());
   system.processes.start_detached({"/proc/self/exe", "__wait", folder.note().run},
-                                  folder.waiter_log().string(),
-                                  claim != nullptr ? claim->fd() : -1);
+                                  folder.waiter_log().string(), handed_over);
 }
 
 void remove_ended(const RunFolder& folder, engine::Engine& engine) {
@@ -182,21 +172,17 @@ bool launch_in_background(const Prepared& prepared, const EnsuredImage& ensured,
   try {
     recorder.append_or_warn(bound_record(prepared, ensured, folder.container(),
                                          engine.find_container(folder.container())));
-    // It takes the folder over as soon as we are gone, or have released it.
     start_waiter(folder, claim, system);
   } catch (const Error&) {
     return false;
   }
-  folder.release();
   start_watcher(folder, system);
-  return wait_for_waiter(folder, system.clock);
+  return true;
 }
 
 void stay_with(RunFolder& folder, engine::Engine& engine, Recorder& recorder, sys::System& system) {
   folder.hold();
   if (folder.has_ended()) return;
-  if (!sys::path_exists(folder.waiter_mark()))
-    sys::write_file_atomically(folder.waiter_mark(), "", private_file);
   KnownStart known{folder};
   const std::string container = folder.container();
   const RunNote& note = folder.note();
@@ -229,6 +215,10 @@ bool close_from_engine(const RunFolder& folder, engine::Engine& engine, Recorder
   if (folder.has_ended()) return true;
   const auto state = engine.find_container(folder.container());
   if (!state || state->is_running) return false;
+  if (state->status == "created") {  // it never ran, so it has no end
+    engine.remove(state->id);
+    return false;
+  }
   close_run(folder, *state, state->exit, engine, recorder);
   return true;
 }

@@ -17,14 +17,14 @@ bool is_detached(const plan::RunPlan& plan);
 // `run.bound`, and leaves a waiter behind (`sparkrun __wait RUN`, a process of its own session)
 // that records the end. The container is started without --rm, even where the plan removes it: the
 // waiter removes it, once its output and its state are saved. `claim` (null: none) is handed over
-// to the waiter, and so is the status file. False where the waiter did not come: the job runs, and
+// to the waiter, and so is the status file. False where the waiter did not start: the job runs, and
 // nobody will record its end. Throws what keeps the job from being started.
 bool launch_in_background(const Prepared& prepared, const EnsuredImage& ensured,
                           const preflight::Report* report, engine::Engine& engine,
                           const sys::SharedLock* claim, Recorder& recorder, sys::System& system);
 
-// Leaves a waiter behind: a process of its own session that stays with the run as soon as nobody
-// else holds its folder. Throws `file.unwritable`, `engine.missing`.
+// Leaves a waiter behind: a process of its own session that takes over the lock of the folder, which
+// is held, and `claim`. Throws `file.unwritable`, `engine.missing`.
 void start_waiter(const RunFolder& folder, const sys::SharedLock* claim, sys::System& system);
 
 // The waiter: stays with a run until its container does not run any more, saves what is to be

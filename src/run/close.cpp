@@ -22,12 +22,16 @@ class FolderOfRun {
   explicit FolderOfRun(RunFolder folder) : folder_(std::move(folder)) {}
   FolderOfRun(const FolderOfRun&) = delete;
   FolderOfRun& operator=(const FolderOfRun&) = delete;
-  ~FolderOfRun() { folder_.remove(); }
+  ~FolderOfRun() {
+    if (!is_kept_) folder_.remove();
+  }
+  void keep() { is_kept_ = true; }
   [[nodiscard]] fs::path cidfile() const { return folder_.cidfile(); }
   void watch(sys::System& system) const { start_watcher(folder_, system); }
 
  private:
   RunFolder folder_;
+  bool is_kept_ = false;
 };
 
 }  // namespace
@@ -38,7 +42,7 @@ Closing launch_recorded(const Prepared& prepared, const EnsuredImage& ensured,
   create_mount_sources(prepared.plan);
   plan::LaunchExtras extras = launch_extras(prepared);
   extras.client_environment = read_file_variables(prepared.plan);
-  const FolderOfRun folder{RunFolder::make(system.environment, note_of(prepared, extras.name))};
+  FolderOfRun folder{RunFolder::make(system.environment, note_of(prepared, extras.name))};
   extras.cidfile = folder.cidfile().string();
   const std::vector<std::string> argv = plan::run_argv(prepared.plan, &extras);
   recorder.append(audit::run_start(prepared.id, record_context(prepared, argv, report, system)));
@@ -51,9 +55,13 @@ Closing launch_recorded(const Prepared& prepared, const EnsuredImage& ensured,
   Closing closing{.run = prepared.id,
                   .ended = launch(prepared.plan, extras, prepared.limit, engine, system, on_bound)};
   const Ended& ended = closing.ended;
-  closing.origin = ended.has_timed_out            ? "sparkrun"
-                   : ended.exit == engine_refused ? "engine"
-                                                  : "container";
+  closing.origin = ended.has_timed_out                             ? "sparkrun"
+                   : ended.is_lost || ended.exit == engine_refused ? "engine"
+                                                                   : "container";
+  if (ended.is_lost) {
+    folder.keep();  // for the next command, which says what has become of the run
+    return closing;
+  }
   recorder.append_or_warn(
       audit::run_end(prepared.id, {.exit = ended.exit,
                                    .is_oom_killed = ended.is_oom.value_or(false),

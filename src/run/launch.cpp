@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <signal.h>
+#include <utility>
 
 namespace sparkrun::run {
 namespace {
@@ -18,7 +19,13 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds cidfile_interval{10};
 constexpr milliseconds first_grace{10'000};
-constexpr milliseconds second_grace{2'000};
+constexpr milliseconds second_grace{1'500};  // GitHub's runner kills 2.5 s after its second one
+constexpr milliseconds echo_time{100};
+
+// The others are the job's own affair.
+bool asks_to_end(int signal) {
+  return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
 
 // As `$(cat FILE)`: without the newline that editors put at the end.
 std::string read_value(const std::string& name, const std::string& path) {
@@ -46,10 +53,16 @@ class Job {
     client_ = engine_.start(argv, extras_.client_environment);
     while (!has_ended_) step();
     look_for_container();
-    // With a terminal docker's client does not pass signals on, it just ends: the job is stopped
-    // here.
-    if (signals_ > 0) stop_container(grace());
     ask_for_end();
+    // A client that was sent a signal may just end, and so does one whose output nobody reads, or
+    // that is killed: the job is not left to itself.
+    if (still_runs_ && signals_ == 0) {
+      ended_.warnings.push_back(engine_.name() + "'s client ended before the job did: stopped it");
+    }
+    if (still_runs_ || signals_ > 0) {
+      stop_container(grace());
+      ask_for_end();
+    }
     if (ended_.has_timed_out) ended_.exit = timed_out_exit;
     ended_.duration = system_.clock.monotonic() - start;
     return ended_;
@@ -86,12 +99,22 @@ class Job {
   }
 
   void on_signal(const sys::Signal& signal) {
-    ended_.signal = sys::signal_name(signal.number);
+    if (is_echo(signal)) return;
     if (!signal.from_terminal) client_->send(signal.number);
+    if (!asks_to_end(signal.number)) return;
+    ended_.signal = sys::signal_name(signal.number);
     ++signals_;
     if (signals_ >= 3) return stop_container(grace());
     const bool sets_limit = signals_ == 2 || signal.number != SIGINT;
     if (sets_limit) deadline_ = system_.clock.monotonic() + grace();
+  }
+
+  // timeout(1) sends its signal to its child and to the child's group: one request, not two.
+  bool is_echo(const sys::Signal& signal) {
+    if (signal.from_terminal) return false;
+    const milliseconds now = system_.clock.monotonic();
+    const auto before = std::exchange(last_sent_, {signal.number, now});
+    return before.first == signal.number && now - before.second < echo_time;
   }
 
   [[nodiscard]] milliseconds grace() const {
@@ -139,14 +162,22 @@ class Job {
   std::optional<engine::ContainerState> find_container() {
     try {
       return engine_.find_container(ended_.container);
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      is_engine_gone_ = error.id() == "engine.unreachable";
       return std::nullopt;
     }
   }
 
   void ask_for_end() {
+    still_runs_ = false;
     if (ended_.container.empty()) return;
-    if (const auto state = find_container()) ended_.is_oom = state->is_oom_killed;
+    const auto state = find_container();
+    if (state) ended_.is_oom = state->is_oom_killed;
+    still_runs_ = state && state->is_running;
+    if (!is_engine_gone_ || ended_.exit == 0 || ended_.is_lost) return;
+    ended_.is_lost = true;
+    ended_.warnings.push_back("how the job ended is not known, and it may still run: " +
+                              engine_.name() + " does not answer");
   }
 
   const plan::LaunchExtras& extras_;
@@ -155,10 +186,13 @@ class Job {
   const OnBound& on_bound_;
   std::unique_ptr<sys::ForegroundProcess> client_;
   Ended ended_;
-  std::optional<milliseconds> deadline_;  // for a job that was asked to end
-  std::optional<milliseconds> limit_;     // for one that was not
+  std::optional<milliseconds> deadline_;    // for a job that was asked to end
+  std::optional<milliseconds> limit_;       // for one that was not
+  std::pair<int, milliseconds> last_sent_;  // what was sent to us, and when
   int signals_ = 0;
   bool has_ended_ = false;
+  bool still_runs_ = false;  // the container, after its client's end
+  bool is_engine_gone_ = false;
 };
 
 }  // namespace

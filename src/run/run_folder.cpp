@@ -94,12 +94,21 @@ bool RunFolder::has_holder() const {
   return lock_.is_open() || !sys::try_lock_folder(path_).is_open();
 }
 
+bool RunFolder::try_hold() {
+  if (!lock_.is_open()) lock_ = sys::try_lock_folder(path_);
+  return lock_.is_open();
+}
+
+void RunFolder::take_over(int fd) {
+  if (sys::is_open_at(fd, path_)) lock_ = sys::FileDescriptor{fd};
+}
+
 void RunFolder::hold() {
   if (!lock_.is_open()) lock_ = sys::wait_for_folder(path_);
 }
 
 void RunFolder::remove() {
-  for (const fs::path& file : {cidfile(), log(), description(), waiter_log(), waiter_mark(),
+  for (const fs::path& file : {cidfile(), log(), description(), waiter_log(), known_start(),
                                ready_mark(), path_ / "run.json"})
     sys::remove_file(file);
   sys::remove_file(path_);

@@ -44,7 +44,8 @@ class RunFolder {
   [[nodiscard]] fs::path log() const { return path_ / "log"; }  // of the job, once it has ended
   [[nodiscard]] fs::path description() const { return path_ / "inspect.json"; }  // the same
   [[nodiscard]] fs::path waiter_log() const { return path_ / "waiter.log"; }
-  [[nodiscard]] fs::path waiter_mark() const { return path_ / "waiter"; }  // it has come
+  // When the job was started last, as far as its waiter knows.
+  [[nodiscard]] fs::path known_start() const { return path_ / "started"; }
   [[nodiscard]] fs::path ready_mark() const { return path_ / "ready"; }    // the job is, or is late
 
   // The container's id; its name where the engine has not said that it created it.
@@ -57,7 +58,12 @@ class RunFolder {
   [[nodiscard]] bool has_holder() const;
   // Waits until whoever held it is gone. Throws `file.unwritable`.
   void hold();
-  void release() { lock_.close(); }
+  // False: somebody else holds it.
+  bool try_hold();
+  // Holds it by a descriptor that whoever held it has handed over; any other one is left alone.
+  void take_over(int fd);
+  // Of the lock, to be handed over; -1: it is not held.
+  [[nodiscard]] int lock_fd() const { return lock_.get(); }
   void remove();
 
  private:

@@ -147,10 +147,13 @@ std::vector<std::string> look_after(sys::System& system, const config::Settings&
     const auto going = std::ranges::find(running.runs, run, &GoingRun::run);
     if (going == running.runs.end()) {
       const bool is_gone = running.problems.empty() && !folder.has_holder();
-      if (is_gone && !folder.has_ended()) folder.remove();
+      if (!is_gone || folder.has_ended()) continue;
+      folder.remove();
+      lines.push_back(fmt::format("run {} is over; how it ended was not recorded", run));
     } else if (folder.has_ended()) {  // its waiter was killed before it could remove it
       remove_ended(folder, *going->engine);
     } else if (folder.note().is_detached) {
+      if (!folder.try_hold()) continue;  // another one was faster
       start_waiter(folder, nullptr, system);
       lines.push_back(fmt::format("run {} ({}) had no waiter any more; it has one again", run,
                                   going->container.status));

@@ -137,6 +137,9 @@ std::optional<long long> free_bytes(const fs::path& path);
 // Removes a file; one that is not there is fine, and so is one that will not go.
 void remove_file(const fs::path& path);
 
+// Whether a descriptor is of what is there.
+bool is_open_at(int fd, const fs::path& path);
+
 // When a file was written last; nothing when there is none.
 std::optional<TimePoint> modified(const fs::path& path);
 

@@ -133,25 +133,37 @@ class CapturedRun {
 
 class PosixForegroundProcess final : public ForegroundProcess {
  public:
-  PosixForegroundProcess(pid_t pid, Signals& signals)
-      : pid_(pid), pidfd_(open_pidfd(pid)), signals_(signals) {}
+  // `job_signals` may be null.
+  PosixForegroundProcess(pid_t pid, bool is_in_our_group, Signals& signals,
+                         std::unique_ptr<JobSignals> job_signals)
+      : pid_(pid),
+        is_in_our_group_(is_in_our_group),
+        pidfd_(open_pidfd(pid)),
+        signals_(signals),
+        job_signals_(std::move(job_signals)) {}
   PosixForegroundProcess(const PosixForegroundProcess&) = delete;
   PosixForegroundProcess& operator=(const PosixForegroundProcess&) = delete;
 
   ProcessEvent wait(std::optional<milliseconds> timeout) override {
-    std::array<pollfd, 2> watched = {
-        {{.fd = pidfd_.get(), .events = POLLIN}, {.fd = signals_.fd(), .events = POLLIN}}};
+    std::array<pollfd, 3> watched = {
+        {{.fd = pidfd_.get(), .events = POLLIN},
+         {.fd = signals_.fd(), .events = POLLIN},
+         {.fd = job_signals_ ? job_signals_->fd() : -1, .events = POLLIN}}};
     const int patience = timeout ? static_cast<int>(timeout->count()) : -1;
     while (poll(watched.data(), watched.size(), patience) < 0) {
       if (errno != EINTR) throw Error{"bug", "cannot wait for the engine's client"};
     }
     if (watched[0].revents != 0) return reap();
-    if (watched[1].revents != 0) {
-      if (const auto signal = signals_.take()) {
-        return {.kind = ProcessEvent::Kind::signal, .signal = *signal};
-      }
+    std::optional<Signal> signal;
+    if (watched[1].revents != 0) signal = signals_.take();
+    if (!signal && watched[2].revents != 0) signal = job_signals_->take();
+    if (signal && signal->number == SIGCHLD) {
+      stop_with_child();
+      signal.reset();
     }
-    return {.kind = ProcessEvent::Kind::timeout};
+    if (!signal) return {.kind = ProcessEvent::Kind::timeout};
+    signal->from_terminal &= is_in_our_group_;
+    return {.kind = ProcessEvent::Kind::signal, .signal = *signal};
   }
 
   void send(int signal) override {
@@ -159,6 +171,15 @@ class PosixForegroundProcess final : public ForegroundProcess {
   }
 
  private:
+  // A shell that waits for us sees that the job has stopped, and its `fg` is for both.
+  void stop_with_child() {
+    siginfo_t change{};
+    if (waitid(P_PID, static_cast<id_t>(pid_), &change, WSTOPPED | WNOHANG) == 0 &&
+        change.si_pid == pid_) {
+      kill(getpid(), SIGSTOP);
+    }
+  }
+
   ProcessEvent reap() {
     int status = 0;
     ProcessEvent event{.kind = ProcessEvent::Kind::exited};
@@ -169,8 +190,10 @@ class PosixForegroundProcess final : public ForegroundProcess {
   }
 
   pid_t pid_;
+  bool is_in_our_group_;
   FileDescriptor pidfd_;
   Signals& signals_;
+  std::unique_ptr<JobSignals> job_signals_;
 };
 
 }  // namespace
@@ -182,7 +205,7 @@ ProcessResult PosixProcesses::run(const ProcessSpec& spec) {
 }
 
 void PosixProcesses::start_detached(const std::vector<std::string>& argv, const std::string& log,
-                                    int handed_over) {
+                                    const std::vector<int>& handed_over) {
   const FileDescriptor out{
       open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600)};
   if (!out.is_open()) {
@@ -194,9 +217,15 @@ void PosixProcesses::start_detached(const std::vector<std::string>& argv, const 
   settings.connect_null(STDIN_FILENO);
   settings.connect(out.get(), STDOUT_FILENO);
   settings.connect(out.get(), STDERR_FILENO);
-  if (handed_over >= 0) settings.connect(handed_over, handed_over_fd);
+  std::vector<FileDescriptor> copies;  // out of the way of the numbers that they get
+  int next = handed_over_fd;
+  for (const int fd : handed_over) {
+    constexpr int out_of_the_way = 64;
+    copies.emplace_back(fcntl(fd, F_DUPFD_CLOEXEC, out_of_the_way));
+    settings.connect(copies.back().get(), next++);
+  }
   // Whoever waits for a pipe that our own caller gave us must not wait for it.
-  settings.close_from(handed_over >= 0 ? handed_over_fd + 1 : handed_over_fd);
+  settings.close_from(next);
   pid_t pid = -1;
   const ProcessSpec spec{.argv = argv};
   if (const int failure = settings.spawn(spec, pid); failure != 0) {
@@ -208,13 +237,14 @@ void PosixProcesses::start_detached(const std::vector<std::string>& argv, const 
 std::unique_ptr<ForegroundProcess> PosixProcesses::start(const ProcessSpec& spec) {
   signals_.throw_if_any();  // what came before the child exists is not for the child
   pid_t pid = -1;
-  SpawnSettings settings;
-  if (spec.out_to_err) settings.connect(STDERR_FILENO, STDOUT_FILENO);
-  if (const int failure = settings.spawn(spec, pid); failure != 0) {
+  const bool has_terminal = isatty(STDIN_FILENO) == 1 || isatty(STDOUT_FILENO) == 1;
+  auto job_signals = spec.is_in_our_place ? std::make_unique<JobSignals>() : nullptr;
+  if (const int failure = spawn_bound(spec, !has_terminal, pid); failure != 0) {
     throw Error{"engine.missing",
                 fmt::format("cannot start `{}`: {}", spec.argv.at(0), std::strerror(failure))};
   }
-  return std::make_unique<PosixForegroundProcess>(pid, signals_);
+  return std::make_unique<PosixForegroundProcess>(pid, has_terminal, signals_,
+                                                  std::move(job_signals));
 }
 
 }  // namespace sparkrun::sys

@@ -24,6 +24,7 @@ struct ProcessSpec {
   std::function<bool(std::string_view)> on_output = {};
   bool is_interruptible = true;  // of run(): a signal ends it, else it stays for others
   bool out_to_err = false;       // of start(): the child's stdout is our stderr
+  bool is_in_our_place = false;  // of start(): JobSignals reach wait(), and we stop when it stops
 };
 
 struct ProcessResult {
@@ -54,10 +55,12 @@ struct ProcessEvent {
   Kind kind = Kind::timeout;
   int exit = 0;         // of `exited`: as in ProcessResult
   int exit_signal = 0;  // of `exited`: what killed it, or 0
-  Signal signal;        // of `signal`: what reached *us*
+  Signal signal;        // of `signal`: what reached *us*; from_terminal: and the child, too
 };
 
-// A child that shares our terminal, streams and process group: the job itself.
+// A child that has our terminal and streams: the job itself. It is in our process group where that
+// has a terminal to read from or to draw on. Else it has one of its own: what is sent to our whole
+// group then reaches it once, through us, and not twice. It is killed when we are.
 class ForegroundProcess {
  public:
   virtual ~ForegroundProcess() = default;
@@ -66,7 +69,7 @@ class ForegroundProcess {
   virtual void send(int signal) = 0;
 };
 
-// What a detached program finds open beside its three streams, where it was given something.
+// The first of what a detached program finds open beside its three streams.
 constexpr int handed_over_fd = 3;
 
 // What we were given so is for none of our own children.
@@ -82,10 +85,10 @@ class Processes {
   // does is as with run().
   virtual std::vector<ProcessResult> run_pipeline(const PipelineSpec& spec) = 0;
   // A program that outlives us: in a session of its own, without a terminal, its output appended to
-  // `log` (made with mode 0600). It gets our descriptor `handed_over` (-1: none) as number
-  // `handed_over_fd`. Throws `file.unwritable`, `engine.missing`.
+  // `log` (made with mode 0600). It gets our descriptors `handed_over` as numbers 3, 4, .., and no
+  // others. Throws `file.unwritable`, `engine.missing`.
   virtual void start_detached(const std::vector<std::string>& argv, const std::string& log,
-                              int handed_over = -1) = 0;
+                              const std::vector<int>& handed_over = {}) = 0;
   // Throws `engine.missing` when the program is not on PATH. No time limit, nothing captured.
   virtual std::unique_ptr<ForegroundProcess> start(const ProcessSpec& spec) = 0;
 };
@@ -96,7 +99,7 @@ class PosixProcesses final : public Processes {
   ProcessResult run(const ProcessSpec& spec) override;
   std::vector<ProcessResult> run_pipeline(const PipelineSpec& spec) override;
   void start_detached(const std::vector<std::string>& argv, const std::string& log,
-                      int handed_over) override;
+                      const std::vector<int>& handed_over) override;
   std::unique_ptr<ForegroundProcess> start(const ProcessSpec& spec) override;
 
  private:

@@ -32,4 +32,17 @@ class Signals {
   FileDescriptor fd_;
 };
 
+// What else reaches a program that runs another one in its place: SIGTSTP, SIGCONT, SIGUSR1 and
+// SIGUSR2 as data, and SIGCHLD, which tells that the other one has stopped. For good: what comes
+// after a job is its record, and none of them may end that.
+class JobSignals {
+ public:
+  JobSignals();
+  [[nodiscard]] int fd() const { return fd_.get(); }
+  std::optional<Signal> take();
+
+ private:
+  FileDescriptor fd_;
+};
+
 }  // namespace sparkrun::sys

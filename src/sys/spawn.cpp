@@ -12,6 +12,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,6 +25,19 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   for (const std::string& string : strings) result.push_back(const_cast<char*>(string.c_str()));
   result.push_back(nullptr);
   return result;
+}
+
+std::vector<std::string> environment_of(const ProcessSpec& spec) {
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view name = split_once(*entry, '=').first;
+    const bool is_replaced = std::ranges::any_of(
+        spec.environment, [&](const auto& variable) { return variable.first == name; });
+    if (!is_replaced) environment.emplace_back(*entry);
+  }
+  for (const auto& [name, value] : spec.environment)
+    environment.push_back(fmt::format("{}={}", name, value));
+  return environment;
 }
 
 }  // namespace
@@ -70,17 +84,40 @@ void SpawnSettings::leave_session() {
 }
 
 int SpawnSettings::spawn(const ProcessSpec& spec, pid_t& pid) const {
-  std::vector<std::string> environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view name = split_once(*entry, '=').first;
-    const bool is_replaced = std::ranges::any_of(
-        spec.environment, [&](const auto& variable) { return variable.first == name; });
-    if (!is_replaced) environment.emplace_back(*entry);
-  }
-  for (const auto& [name, value] : spec.environment)
-    environment.push_back(fmt::format("{}={}", name, value));
   return posix_spawnp(&pid, spec.argv.at(0).c_str(), &actions_, &attributes_,
-                      pointers(spec.argv).data(), pointers(environment).data());
+                      pointers(spec.argv).data(), pointers(environment_of(spec)).data());
+}
+
+// By hand, since posix_spawn knows no parent-death signal. Between fork and exec only what is safe
+// after a signal may be called.
+int spawn_bound(const ProcessSpec& spec, bool has_own_group, pid_t& pid) {
+  const std::vector<std::string> environment = environment_of(spec);
+  const std::vector<char*> argv = pointers(spec.argv), variables = pointers(environment);
+  Pipe failure;  // closed by exec
+  const pid_t parent = getpid();
+  pid = fork();
+  if (pid < 0) return errno;
+  if (pid == 0) {
+    if (has_own_group) setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(127);
+    if (spec.out_to_err) dup2(STDERR_FILENO, STDOUT_FILENO);
+    signal(SIGPIPE, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    execvpe(argv[0], argv.data(), variables.data());
+    const int code = errno;
+    [[maybe_unused]] const ssize_t written = write(failure.write_end.get(), &code, sizeof code);
+    _exit(127);
+  }
+  failure.write_end.close();
+  int code = 0;
+  ssize_t got = -1;
+  while ((got = read(failure.read_end.get(), &code, sizeof code)) < 0 && errno == EINTR) continue;
+  if (got != static_cast<ssize_t>(sizeof code)) return 0;
+  waitpid(pid, nullptr, 0);
+  return code;
 }
 
 FileDescriptor open_pidfd(pid_t pid) {

@@ -40,6 +40,9 @@ class SpawnSettings {
   posix_spawnattr_t attributes_{};
 };
 
+// A child that has our streams and dies with us, whatever kills us. 0, or the errno of the failure.
+int spawn_bound(const ProcessSpec& spec, bool has_own_group, pid_t& pid);
+
 // Without it nobody would notice the child's end, so a child that has none is not kept.
 FileDescriptor open_pidfd(pid_t pid);
 

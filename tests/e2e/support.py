@@ -125,9 +125,9 @@ class RigTest(ProjectTest):
     @contextlib.contextmanager
     def running(self, *words, **options):
         """sparkrun in the background; killed at the end if it is still there."""
-        process = subprocess.Popen([BINARY, *words], cwd=self.project, env=self.environment,
-                                   stderr=subprocess.PIPE, text=True,
-                                   **({"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE} | options))
+        process = subprocess.Popen([BINARY, *words], cwd=self.project, env=self.environment, text=True,
+                                   **({"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
+                                       "stderr": subprocess.PIPE} | options))
         try:
             yield process
         finally:

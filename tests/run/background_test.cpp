@@ -86,11 +86,15 @@ TEST_F(BackgroundTest, StartsWithoutRemovingAndLeavesAWaiter) {
   const auto folder = RunFolder::find(world.system.environment, run_id);
   ASSERT_TRUE(folder);
   EXPECT_TRUE(folder->note().removes);
-  EXPECT_FALSE(folder->has_holder());  // the waiter takes it
+  EXPECT_EQ(world.processes.handed, 1U);  // the lock of the folder
 }
 
-TEST_F(BackgroundTest, SaysThatNoWaiterCame) {
-  EXPECT_FALSE(launch());  // the processes are fakes
+TEST_F(BackgroundTest, SaysThatNoWaiterStarted) {
+  world.processes.starts_detached = false;
+
+  EXPECT_FALSE(launch());
+
+  EXPECT_EQ(events(), (Strings{"run.start", "run.bound"}));
 }
 
 TEST_F(BackgroundTest, LeavesAnotherContainerOfTheSameNameAlone) {
@@ -180,7 +184,7 @@ TEST_F(BackgroundTest, AnotherWaiterKnowsWhatTheOneBeforeSaw) {
   auto folder = RunFolder::find(world.system.environment, run_id);
   EXPECT_EQ(test::error_of([&] { stay_with(*folder, engine, recorder, world.system); }).id(),
             "interrupted");
-  folder->release();
+  folder.reset();
 
   engine.containers["sparkrun-app-000000"].started = "2026-08-01T11:00:00Z";
   engine.on_wait = [&](auto) {
@@ -258,6 +262,17 @@ TEST_F(BackgroundTest, TheWaiterStopsAJobWhoseTimeIsOver) {
   EXPECT_NE(std::ranges::find(engine.calls, "stop sparkrun-app-000000 10"), engine.calls.end());
 }
 
+TEST_F(BackgroundTest, WhatNeverRanHasNoEnd) {
+  launch();
+  engine.containers["sparkrun-app-000000"] = {.id = container_id, .status = "created"};
+
+  const auto folder = RunFolder::find(world.system.environment, run_id);
+
+  EXPECT_FALSE(close_from_engine(*folder, engine, recorder));
+  EXPECT_EQ(engine.calls.back(), "remove " + container_id);
+  EXPECT_EQ(events(), (Strings{"run.start", "run.bound"}));
+}
+
 TEST_F(BackgroundTest, OfAContainerThatSomebodyRemovedNobodyKnowsTheEnd) {
   launch();
   engine.containers.clear();
@@ -266,6 +281,23 @@ TEST_F(BackgroundTest, OfAContainerThatSomebodyRemovedNobodyKnowsTheEnd) {
   stay_with(*folder, engine, recorder, world.system);
 
   EXPECT_EQ(events(), (Strings{"run.start", "run.bound"}));
+}
+
+TEST(RunFolder, TakesTheLockOverFromWhoeverHeldIt) {
+  const test::TestSystem world;
+  const sys::Environment& environment = world.system.environment;
+  auto own = std::optional{RunFolder::make(environment, {.run = run_id})};
+  auto next = RunFolder::find(environment, run_id);
+  EXPECT_FALSE(next->try_hold());
+
+  next->take_over(STDERR_FILENO);  // of something else
+  EXPECT_EQ(next->lock_fd(), -1);
+  next->take_over(dup(own->lock_fd()));
+  own.reset();
+
+  EXPECT_FALSE(RunFolder::find(environment, run_id)->try_hold());
+  next.reset();
+  EXPECT_TRUE(RunFolder::find(environment, run_id)->try_hold());
 }
 
 TEST(RunFolder, ShowsWhetherSomebodyStaysWithTheRun) {

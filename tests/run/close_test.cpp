@@ -2,6 +2,7 @@
 #include "run/close.hpp"
 
 #include "base/json_value.hpp"
+#include "run/run_folder.hpp"
 #include "support/fake_engine.hpp"
 #include "support/test_system.hpp"
 
@@ -226,6 +227,17 @@ TEST_F(CloseTest, DoesNotHideARefusalBehindTheLedger) {
       record_refusal(prepared, Error{"lock.stale", "stale"}, {}, recorder, world.system));
 
   EXPECT_EQ(recorder.warnings().size(), 1U);
+}
+
+TEST_F(CloseTest, LeavesTheRunOpenWhereTheEngineIsGone) {
+  engine.failures.emplace("find_container", Error{"engine.unreachable", "no socket"});
+  script.first(create_container()).exit(125);
+
+  const Closing closing = launch();
+
+  EXPECT_EQ(closing.origin, "engine");
+  EXPECT_EQ(events(), (std::vector<std::string>{"run.start", "run.bound"}));
+  EXPECT_TRUE(RunFolder::find(world.system.environment, prepared.id));
 }
 
 }  // namespace

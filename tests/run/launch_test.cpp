@@ -181,7 +181,7 @@ TEST_F(LaunchTest, DoesNotKillAJobThatEndsInTime) {
   EXPECT_EQ(stops(), std::vector<std::string>{"stop " + id + " 10"});
 }
 
-TEST_F(LaunchTest, GivesTwoSecondsAfterASecondSignal) {
+TEST_F(LaunchTest, GivesLessThanACancelledJobHasAfterASecondSignal) {
   script.first(create_container())
       .time_out()
       .signal(SIGINT, true)
@@ -191,8 +191,61 @@ TEST_F(LaunchTest, GivesTwoSecondsAfterASecondSignal) {
 
   launch();
 
-  EXPECT_EQ(script.waits.at(3), std::optional{milliseconds{2'000}});
+  EXPECT_EQ(script.waits.at(3), std::optional{milliseconds{1'500}});
   EXPECT_EQ(stops().front(), "stop " + id + " 0");
+}
+
+TEST_F(LaunchTest, TakesTheSameSignalTwiceAtOnceForOne) {
+  script.first(create_container())
+      .time_out()
+      .signal(SIGTERM)
+      .first(pass(milliseconds{20}))
+      .signal(SIGTERM)
+      .first(pass(seconds{4}))
+      .exit(0);
+
+  launch();
+
+  EXPECT_EQ(script.sent, std::vector<int>{SIGTERM});
+  EXPECT_EQ(stops(), std::vector<std::string>{"stop " + id + " 10"});
+}
+
+TEST_F(LaunchTest, PassesOnWhatDoesNotAskTheJobToEnd) {
+  script.first(create_container())
+      .time_out()
+      .signal(SIGUSR1)
+      .signal(SIGTSTP)
+      .signal(SIGTSTP, true)
+      .signal(SIGCONT)
+      .exit(0);
+
+  const Ended ended = launch();
+
+  EXPECT_EQ(script.sent, (std::vector<int>{SIGUSR1, SIGTSTP, SIGCONT}));
+  EXPECT_EQ(ended.signal, "");
+  EXPECT_TRUE(stops().empty());
+}
+
+TEST_F(LaunchTest, StopsAJobWhoseClientEndedBeforeIt) {
+  engine.containers[id] = {.id = id, .is_running = true};
+  script.first(create_container()).exit(137, SIGKILL);
+
+  const Ended ended = launch();
+
+  EXPECT_EQ(stops(), std::vector<std::string>{"stop " + id + " 10"});
+  EXPECT_EQ(ended.warnings,
+            std::vector<std::string>{"docker's client ended before the job did: stopped it"});
+}
+
+TEST_F(LaunchTest, DoesNotKnowTheEndWhereTheEngineIsGone) {
+  engine.failures.emplace("find_container", Error{"engine.unreachable", "no socket"});
+  script.first(create_container()).exit(125);
+
+  const Ended ended = launch();
+
+  EXPECT_TRUE(ended.is_lost);
+  EXPECT_TRUE(stops().empty());
+  EXPECT_EQ(ended.warnings.size(), 1U);
 }
 
 TEST_F(LaunchTest, StopsAtOnceAtTheThirdSignal) {

@@ -112,8 +112,10 @@ class FakeProcesses final : public sys::Processes {
   }
 
   void start_detached(const std::vector<std::string>& argv, const std::string& log,
-                      int /*handed_over*/) override {
+                      const std::vector<int>& handed_over) override {
+    if (!starts_detached) throw Error{"engine.missing", "cannot start `" + argv.at(0) + "`"};
     detached.emplace_back(argv, log);
+    handed = handed_over.size();
   }
 
   std::unique_ptr<sys::ForegroundProcess> start(const sys::ProcessSpec& spec) override {
@@ -126,6 +128,8 @@ class FakeProcesses final : public sys::Processes {
   std::vector<sys::ProcessSpec> started;
   std::vector<sys::PipelineSpec> pipelines;
   std::vector<std::pair<std::vector<std::string>, std::string>> detached;  // argv, log
+  bool starts_detached = true;
+  size_t handed = 0;                                                       // to the last of them
   ForegroundScript* script = nullptr;                                      // of what is started
 
  private:

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <functional>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -202,6 +203,68 @@ TEST_F(ProcessTest, DoesNotTakeAnotherChildWhenWaitedForAgain) {
   first->send(SIGKILL);
 
   EXPECT_EQ(second->wait(std::nullopt).exit, 5);
+}
+
+// What `act` does is done by a process of its own, with signals as it started with them.
+pid_t in_a_process(const std::function<int()>& act) {
+  const pid_t pid = fork();
+  if (pid == 0) _exit(act());
+  return pid;
+}
+
+TEST_F(ProcessTest, StopsAndGoesOnWithWhatRunsInOurPlace) {
+  const pid_t pid = in_a_process([this] {
+    const auto process = processes.start(
+        {.argv = {"/bin/sh", "-c", "kill -STOP $$; exit 3"}, .is_in_our_place = true});
+    while (true) {
+      const ProcessEvent event = process->wait(std::nullopt);
+      if (event.kind == ProcessEvent::Kind::exited) return event.exit;
+      if (event.kind == ProcessEvent::Kind::signal) process->send(event.signal.number);
+    }
+  });
+
+  int status = 0;
+  waitpid(pid, &status, WUNTRACED);
+  EXPECT_TRUE(WIFSTOPPED(status));
+  kill(pid, SIGCONT);
+  waitpid(pid, &status, 0);
+
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+}
+
+TEST_F(ProcessTest, TakesWhatRunsInFrontAlongWhenItIsKilled) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t pid = in_a_process([&] {
+    close(ends[0]);
+    const auto process = processes.start({.argv = {"sleep", "600"}});
+    kill(getpid(), SIGKILL);
+    return 0;
+  });
+  close(ends[1]);
+
+  char byte = 0;
+  EXPECT_EQ(read(ends[0], &byte, 1), 0) << "whoever held the other end is gone";
+
+  close(ends[0]);
+  waitpid(pid, nullptr, 0);
+}
+
+TEST_F(ProcessTest, KnowsHowAChildEndedWhereTheParentIgnoresThat) {
+  const pid_t pid = in_a_process([] {
+    signal(SIGCHLD, SIG_IGN);
+    Signals own;
+    return PosixProcesses{own}
+        .start({.argv = {"/bin/sh", "-c", "exit 7"}})
+        ->wait(std::nullopt)
+        .exit;
+  });
+
+  int status = 0;
+  waitpid(pid, &status, 0);
+
+  EXPECT_EQ(WEXITSTATUS(status), 7);
 }
 
 TEST_F(ProcessTest, SaysThatAForegroundProgramIsMissing) {

@@ -3,9 +3,8 @@
 #include "base/json_value.hpp"
 #include "base/text.hpp"
 #include "base/time.hpp"
-#include "cli/command.hpp"
+#include "cli/running.hpp"
 #include "run/recorder.hpp"
-#include "sys/host_facts.hpp"
 
 #include <fmt/format.h>
 
@@ -39,7 +38,7 @@ int run(const Arguments& arguments, Context& context) {
   const sys::Environment& environment = context.system.environment;
   const auto ledgers =
       audit::find_ledgers(run::audit_root(context.settings, environment), context.system.clock);
-  std::vector<audit::Run> runs = audit::list(ledgers, sys::read_host_facts(environment).boot_id);
+  std::vector<audit::Run> runs = recorded_runs(ledgers, environment);
   const auto count = static_cast<size_t>(*limit);
   const size_t hidden = count != 0 && runs.size() > count ? runs.size() - count : 0;
   runs.erase(runs.end() - static_cast<long>(hidden), runs.end());

@@ -3,9 +3,8 @@
 #include "base/json_value.hpp"
 #include "base/text.hpp"
 #include "base/time.hpp"
-#include "cli/command.hpp"
+#include "cli/running.hpp"
 #include "run/recorder.hpp"
-#include "sys/host_facts.hpp"
 
 #include <fmt/format.h>
 
@@ -63,8 +62,7 @@ int run(const Arguments& arguments, Context& context) {
   const sys::Environment& environment = context.system.environment;
   const auto ledgers =
       audit::find_ledgers(run::audit_root(context.settings, environment), context.system.clock);
-  const std::vector<audit::Run> runs =
-      audit::list(ledgers, sys::read_host_facts(environment).boot_id);
+  const std::vector<audit::Run> runs = recorded_runs(ledgers, environment);
   const audit::Run& found = audit::find_run(runs, arguments.value_or("RUN", ""));
   if (context.output.json) {
     Json json = audit::to_json(found);

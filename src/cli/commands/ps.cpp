@@ -81,10 +81,7 @@ int run(const Arguments& arguments, Context& context) {
     for (const run::GoingRun& run : run::foreign_containers(running))
       add(run, context.system.clock, json, rows);
   }
-  if (context.output.json)
-    context.output.result_json(json);
-  else
-    context.output.result(printable(render_table(rows)));
+  context.output.result(json, printable(render_table(rows)));
   return 0;
 }
 

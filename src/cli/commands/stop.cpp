@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "cli/running.hpp"
 #include "run/background.hpp"
+#include "sys/files.hpp"
 
 #include <fmt/format.h>
 
@@ -29,6 +30,20 @@ std::chrono::seconds grace_of(const Arguments& arguments) {
               {{"command", "stop"}}};
 }
 
+// A run that has ended and that nobody recorded: its waiter was killed, or its sparkrun was, before
+// the job began.
+bool is_unrecorded(const run::GoingRun& run) {
+  return run.folder && !run.has_sparkrun() &&
+         !(run.folder->note().is_detached && sys::path_exists(run.folder->description()));
+}
+
+const run::GoingRun& run_to_stop(const Arguments& arguments, const run::Running& running) {
+  const run::GoingRun* const found =
+      run::find_going(running, arguments.value_or("RUN", ""), /*includes_ended=*/true);
+  if (found != nullptr && !found->container.is_running && is_unrecorded(*found)) return *found;
+  return chosen_run(arguments, running);
+}
+
 // A run that somebody stays with is recorded by whom that is; else here.
 void stop(const run::GoingRun& run, std::chrono::seconds grace, run::Recorder& recorder,
           const sys::Environment& environment) {
@@ -47,7 +62,7 @@ int run(const Arguments& arguments, Context& context) {
   if (arguments.has("--all"))
     chosen = running.now();
   else
-    chosen = {&chosen_run(arguments, running)};
+    chosen = {&run_to_stop(arguments, running)};
   run::Recorder recorder = open_recorder(context);
   Json json = Json::array();
   for (const run::GoingRun* run : chosen) {

@@ -12,8 +12,11 @@ constexpr auto options = std::to_array<Option>({
 });
 
 int run(const Arguments& arguments, Context& context) {
+  // The lock of the run's folder and, for an exclusive run, that of the GPU.
   sys::keep_from_children(sys::handed_over_fd);
+  sys::keep_from_children(sys::handed_over_fd + 1);
   NotedRun noted = open_noted_run(arguments, context);
+  noted.folder.take_over(sys::handed_over_fd);
   run::stay_with(noted.folder, *noted.engine, noted.recorder, context.system);
   for (const std::string& warning : noted.recorder.warnings()) context.output.warning(warning);
   return 0;
