@@ -239,14 +239,14 @@ def costs_table(costs: dict[str, list[Cost]]) -> str:
 
 
 def difference(costs: dict[str, list[Cost]]) -> tuple[float, float]:
-    """Milliseconds that sparkrun adds, and its ratio: of the medians."""
-    docker, sparkrun = (harness.median(of_name).wall_s for of_name in costs.values())
-    return (sparkrun - docker) * 1000, sparkrun / docker
+    """Milliseconds that sparkrun adds, and its ratio: medians over the rounds, since both of a round met the same load."""
+    pairs = [(docker.wall_s, sparkrun.wall_s) for docker, sparkrun in zip(*costs.values())]
+    return (statistics.median(sparkrun - docker for docker, sparkrun in pairs) * 1000,
+            statistics.median(sparkrun / docker for docker, sparkrun in pairs))
 
 
 def cpu_added(costs: dict[str, list[Cost]]) -> float:
-    docker, sparkrun = (harness.median(of_name).cpu_s for of_name in costs.values())
-    return (sparkrun - docker) * 1000
+    return statistics.median(sparkrun.cpu_s - docker.cpu_s for docker, sparkrun in zip(*costs.values())) * 1000
 
 
 def idle_table(found: dict[str, Idle]) -> str:
@@ -286,7 +286,7 @@ The job is `true` in `{IMAGE}` without a GPU: what docker itself takes is as lit
 that sparkrun's ledger has for the same run, `--cidfile`, `--name`, labels and variables included. `--no-preflight`; the
 image is in the engine's store, its profile is locked, and the project is a git checkout. `run` ends when the job has
 ended, `run --detach` when the job runs and somebody stays with it. CPU is that of the processes on this side, docker's
-client included; peak RSS is the largest of any one of them. Idle figures are of each process alone."""
+client included; peak RSS is the largest of any one of them. What is added is the median over the rounds. Idle figures are of each process alone."""
 
 
 # The command.
