@@ -26,6 +26,7 @@ constexpr mode_t private_file = 0600;
 // An engine that is restarted is back within seconds, a host within minutes.
 constexpr milliseconds engine_pause{1'000};
 constexpr int engine_tries = 3600;
+constexpr milliseconds restart_pause{100};
 
 // The job in the background: it outlives its terminal, and its container outlives it for a moment.
 plan::RunPlan detached_plan(plan::RunPlan plan) {
@@ -190,15 +191,11 @@ void stay_with(RunFolder& folder, engine::Engine& engine, Recorder& recorder, sy
   bool has_timed_out = false;
   while (true) {
     const auto state = ask_patiently(system, [&] { return engine.find_container(container); });
-    if (!state) return;                // somebody removed it; how it ended nobody can tell
-    if (state->status == "created") {  // by a sparkrun that was killed before it could start it
-      engine.remove(state->id);
-      return folder.remove();
-    }
+    if (!state) return;  // somebody removed it; how it ended nobody can tell
     if (known.has_changed(*state))
       recorder.append_or_warn(audit::run_restart(note.run, state->restarts));
     if (state->status == "restarting") {
-      system.clock.sleep(engine_pause);
+      system.clock.sleep(restart_pause);
       system.terminal.throw_if_interrupted();
     } else if (!state->is_running) {
       return close_run(folder, *state, has_timed_out ? timed_out_exit : state->exit, engine,

@@ -23,8 +23,8 @@ bool launch_in_background(const Prepared& prepared, const EnsuredImage& ensured,
                           const preflight::Report* report, engine::Engine& engine,
                           const sys::SharedLock* claim, Recorder& recorder, sys::System& system);
 
-// Leaves a waiter behind: a process of its own session that takes over the lock of the folder, which
-// is held, and `claim`. Throws `file.unwritable`, `engine.missing`.
+// Leaves a waiter behind: a process of its own session that takes over the lock of the folder,
+// which is held, and `claim`. Throws `file.unwritable`, `engine.missing`.
 void start_waiter(const RunFolder& folder, const sys::SharedLock* claim, sys::System& system);
 
 // The waiter: stays with a run until its container does not run any more, saves what is to be

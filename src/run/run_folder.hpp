@@ -46,7 +46,7 @@ class RunFolder {
   [[nodiscard]] fs::path waiter_log() const { return path_ / "waiter.log"; }
   // When the job was started last, as far as its waiter knows.
   [[nodiscard]] fs::path known_start() const { return path_ / "started"; }
-  [[nodiscard]] fs::path ready_mark() const { return path_ / "ready"; }    // the job is, or is late
+  [[nodiscard]] fs::path ready_mark() const { return path_ / "ready"; }  // the job is, or is late
 
   // The container's id; its name where the engine has not said that it created it.
   [[nodiscard]] std::string container() const;

@@ -152,6 +152,10 @@ std::vector<std::string> look_after(sys::System& system, const config::Settings&
       lines.push_back(fmt::format("run {} is over; how it ended was not recorded", run));
     } else if (folder.has_ended()) {  // its waiter was killed before it could remove it
       remove_ended(folder, *going->engine);
+    } else if (folder.note().is_detached && going->container.status == "created") {
+      going->engine->remove(going->container.id);
+      folder.remove();
+      lines.push_back(fmt::format("run {} was never started: removed", run));
     } else if (folder.note().is_detached) {
       if (!folder.try_hold()) continue;  // another one was faster
       start_waiter(folder, nullptr, system);

@@ -213,9 +213,10 @@ std::optional<fs::path> resolve_links(const fs::path& path) {
 }
 
 bool is_open_at(int fd, const fs::path& path) {
-  struct stat ours {}, there {};
-  return fstat(fd, &ours) == 0 && stat(path.c_str(), &there) == 0 &&
-         ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
+  struct stat ours {
+  }, there{};
+  return fstat(fd, &ours) == 0 && stat(path.c_str(), &there) == 0 && ours.st_dev == there.st_dev &&
+         ours.st_ino == there.st_ino;
 }
 
 std::optional<TimePoint> modified(const fs::path& path) {

@@ -118,6 +118,14 @@ class Killed(RigTest):
         self.assertEqual(self.sparkrun("audit", "show", run, "--json").json["state"], "unknown")
         self.assertNotIn(line, self.sparkrun("ps").err)
 
+    def kill_waiter(self, run):
+        waiter = self.waiter_of(run)
+        os.kill(waiter, signal.SIGKILL)
+        self.wait_for(lambda: not pathlib.Path(f"/proc/{waiter}/exe").exists())
+
+    def says_that_it_is_back(self, run, status="running"):
+        self.assertIn(f"run {run} ({status}) had no waiter any more; it has one again", self.sparkrun("ps").err)
+
     def nothing_is_left(self, *kept):
         """Neither container nor client, nor a folder but those of ended runs that `logs` needs."""
         self.wait_for(lambda: not self.docker("ps", "-aq").strip())
@@ -178,9 +186,11 @@ class Killed(RigTest):
                     process.wait()
                 run = self.records()[-1]["run"]
                 self.environment["PATH"] = self.rig["PATH"]
-                self.says_orphan(run, "created")
-
-                self.sparkrun("stop", run)
+                if options:
+                    self.assertIn(f"run {run} was never started: removed", self.sparkrun("ps").err)
+                else:
+                    self.says_orphan(run, "created")
+                    self.sparkrun("stop", run)
 
                 self.assertIn(self.history(run), ("run.start", "run.start run.bound"))
                 self.nothing_is_left()
@@ -209,9 +219,9 @@ class Killed(RigTest):
 
     def test_the_waiter_while_the_job_runs(self):
         run = self.background()
-        os.kill(self.waiter_of(run), signal.SIGKILL)
-        self.wait_for(lambda: self.sparkrun("ps", "--json").json[0]["kept_by"] == "nobody")
-        self.says_orphan(run)
+        self.kill_waiter(run)
+        self.says_that_it_is_back(run)
+        self.assertEqual(self.sparkrun("ps", "--json").json[0]["kept_by"], "waiter")
 
         self.sparkrun("stop", run)
 
@@ -220,11 +230,10 @@ class Killed(RigTest):
 
     def test_the_waiter_and_then_the_job_ends(self):
         run = self.background("sleep 1; exit 4")
-        os.kill(self.waiter_of(run), signal.SIGKILL)
-        self.wait_for(lambda: "exited" in self.sparkrun("ps", "--all").out)
-        self.says_orphan(run, "exited")
+        self.kill_waiter(run)
+        self.wait_for(lambda: not self.docker("ps", "-q").strip())
 
-        self.sparkrun("stop", run, code=None)
+        self.says_that_it_is_back(run, "exited")
 
         self.ends_as(run, "run.start run.bound run.end=4")
         self.nothing_is_left(run)

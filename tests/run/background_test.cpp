@@ -164,19 +164,6 @@ TEST_F(BackgroundTest, WhatCannotBeSavedIsNotRemoved) {
   for (const std::string& call : engine.calls) EXPECT_FALSE(call.starts_with("remove")) << call;
 }
 
-TEST_F(BackgroundTest, WhatWasCreatedAndNeverStartedIsRemoved) {
-  launch();
-  engine.containers["sparkrun-app-000000"] = state(false, 0);
-  engine.containers["sparkrun-app-000000"].status = "created";
-  auto folder = RunFolder::find(world.system.environment, run_id);
-
-  stay_with(*folder, engine, recorder, world.system);
-
-  EXPECT_EQ(events(), (Strings{"run.start", "run.bound"}));
-  EXPECT_EQ(engine.calls.back(), "remove " + container_id);
-  EXPECT_FALSE(RunFolder::find(world.system.environment, run_id));
-}
-
 TEST_F(BackgroundTest, AnotherWaiterKnowsWhatTheOneBeforeSaw) {
   launch();
   engine.containers["sparkrun-app-000000"].started = "2026-08-01T10:00:00Z";

@@ -129,8 +129,8 @@ class FakeProcesses final : public sys::Processes {
   std::vector<sys::PipelineSpec> pipelines;
   std::vector<std::pair<std::vector<std::string>, std::string>> detached;  // argv, log
   bool starts_detached = true;
-  size_t handed = 0;                                                       // to the last of them
-  ForegroundScript* script = nullptr;                                      // of what is started
+  size_t handed = 0;                   // to the last of them
+  ForegroundScript* script = nullptr;  // of what is started
 
  private:
   std::vector<std::pair<std::vector<std::string>, sys::ProcessResult>> rules_;
