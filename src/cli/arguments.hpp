@@ -18,7 +18,19 @@ struct Command;
 enum class Takes { nothing, maybe, value, values };
 
 // What completion offers for a value.
-enum class Values { any, file, folder, profile, run, going, check, explanation, command_words };
+// `going`: runs that go on; `kept`: also those of which `logs` has something.
+enum class Values {
+  any,
+  file,
+  folder,
+  profile,
+  run,
+  going,
+  kept,
+  check,
+  explanation,
+  command_words
+};
 
 // One row of a command's option table: an option (`--name`) or a positional (`NAME`).
 struct Option {

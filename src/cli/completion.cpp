@@ -33,9 +33,10 @@ Words run_ids(const Context& context) {
 }
 
 // What a folder of a run says is enough here: no engine is asked while somebody types.
-Words going_names(const Context& context) {
+Words going_names(const Context& context, bool includes_ended) {
   Words names;
   for (const run::RunFolder& folder : run::run_folders(context.system.environment)) {
+    if (folder.has_ended() && !includes_ended) continue;
     names.push_back(folder.note().run);
     names.push_back(folder.note().profile);
     names.push_back(folder.note().container);
@@ -51,7 +52,9 @@ Words values(Values kind, const Context& context) {
     case Values::run:
       return run_ids(context);
     case Values::going:
-      return going_names(context);
+      return going_names(context, false);
+    case Values::kept:
+      return going_names(context, true);
     case Values::check:
       for (const preflight::Check* check : preflight::checks()) words.emplace_back(check->id);
       return words;

@@ -20,6 +20,14 @@ constexpr Option target_option{
     "id or its start, ^1 (the newest), profile or container; else the only one",
     Values::going};
 
+// The same of those that also know what is kept of runs that have ended.
+constexpr Option kept_target_option{"RUN",
+                                    "",
+                                    Takes::value,
+                                    "",
+                                    target_option.summary,
+                                    Values::kept};
+
 // What runs; engines that did not answer are said.
 run::Running find_running(Context& context);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "sys/cgroup.hpp"
 
-#include "base/error.hpp"
 #include "base/text.hpp"
 
 #include <fmt/format.h>
@@ -10,14 +9,6 @@
 
 namespace sparkrun::sys {
 namespace {
-
-std::string read_text(const fs::path& path) {
-  try {
-    return read_file(path, 1 << 20).value_or("");
-  } catch (const Error&) {
-    return {};
-  }
-}
 
 // One line of /proc/PID/cgroup: `0::/PATH` (version 2), `9:memory:/PATH` (cgroups(7)).
 struct Group {
@@ -40,7 +31,7 @@ std::optional<Group> group_of(std::string_view line, const fs::path& root) {
 }
 
 long long inactive_bytes(const Group& group) {
-  const std::string statistics = read_text(group.folder / "memory.stat");
+  const std::string statistics = read_fact(group.folder / "memory.stat");
   for (const std::string_view line : split(statistics, '\n')) {
     const auto [name, value] = split_once(line, ' ');
     if (name == group.inactive) return parse_number(trim(value)).value_or(0);
@@ -52,11 +43,11 @@ long long inactive_bytes(const Group& group) {
 
 std::optional<long long> group_memory(pid_t pid, const fs::path& root) {
   if (pid <= 0) return std::nullopt;
-  const std::string groups = read_text(root / "proc" / std::to_string(pid) / "cgroup");
+  const std::string groups = read_fact(root / "proc" / std::to_string(pid) / "cgroup");
   for (const std::string_view line : split(groups, '\n')) {
     const auto group = group_of(line, root);
     if (!group) continue;
-    const auto usage = parse_number(trim(read_text(group->folder / group->usage)));
+    const auto usage = parse_number(trim(read_fact(group->folder / group->usage)));
     if (usage) return std::max(0LL, *usage - inactive_bytes(*group));
   }
   return std::nullopt;

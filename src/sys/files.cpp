@@ -108,6 +108,15 @@ void write_all(int fd, std::string_view bytes, const fs::path& path) {
   }
 }
 
+std::string read_fact(const fs::path& path) {
+  constexpr size_t bytes_max = 1 << 20;
+  try {
+    return read_file(path, bytes_max).value_or("");
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 void write_file_atomically(const fs::path& path, std::string_view content, mode_t mode) {
   const fs::path real = follow_links(path);
   struct stat old {};

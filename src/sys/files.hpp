@@ -39,6 +39,9 @@ class FileDescriptor {
 // and for more than `bytes_max` bytes).
 std::optional<std::string> read_file(const fs::path& path, size_t bytes_max = file_bytes_max);
 
+// Of a small file that this machine tells something in: what cannot be read is unknown, and empty.
+std::string read_fact(const fs::path& path);
+
 // Temporary file in the same folder, fsync, rename, fsync of the folder: a reader sees the old
 // bytes or the new ones, also after a crash. Follows a symbolic link; a file that is there keeps
 // its mode, a new one gets `mode` less the umask. What is not a regular file (a pipe, /dev/stderr)

@@ -14,15 +14,6 @@
 namespace sparkrun::sys {
 namespace {
 
-// A fact that cannot be read is unknown, not an error.
-std::string read_text(const fs::path& path) {
-  try {
-    return read_file(path, 1 << 20).value_or("");
-  } catch (const Error&) {
-    return {};
-  }
-}
-
 // The value behind `key` and `separator` in a file of such lines, unquoted.
 std::string find_value(std::string_view text, std::string_view key, char separator) {
   for (const std::string_view line : split(text, '\n')) {
@@ -78,19 +69,19 @@ long long memlock_bytes_max(std::string_view status) {
 HostFacts read_host_facts(const Environment& environment, const fs::path& root) {
   utsname name{};
   uname(&name);
-  const std::string meminfo = read_text(root / "proc/meminfo");
+  const std::string meminfo = read_fact(root / "proc/meminfo");
   HostFacts facts;
   facts.hostname = name.nodename;
   facts.kernel = name.release;
   facts.architecture = oci_architecture(name.machine);
-  facts.boot_id = trim(read_text(root / "proc/sys/kernel/random/boot_id"));
-  facts.os = find_value(read_text(root / "etc/os-release"), "PRETTY_NAME", '=');
-  facts.driver = driver_version(read_text(root / "proc/driver/nvidia/version"));
+  facts.boot_id = trim(read_fact(root / "proc/sys/kernel/random/boot_id"));
+  facts.os = find_value(read_fact(root / "etc/os-release"), "PRETTY_NAME", '=');
+  facts.driver = driver_version(read_fact(root / "proc/driver/nvidia/version"));
   facts.memory_total_kib = kib(meminfo, "MemTotal");
   facts.memory_available_kib = kib(meminfo, "MemAvailable");
-  const std::string machine_id{trim(read_text(root / "etc/machine-id"))};
+  const std::string machine_id{trim(read_fact(root / "etc/machine-id"))};
   facts.id = sha256_hex("sparkrun-host:" + machine_id + ":" + facts.hostname).substr(0, 16);
-  facts.memlock_bytes_max = memlock_bytes_max(read_text(root / "proc/self/status"));
+  facts.memlock_bytes_max = memlock_bytes_max(read_fact(root / "proc/self/status"));
   const passwd* const user = getpwuid(environment.uid);
   facts.user = user != nullptr ? user->pw_name : std::to_string(environment.uid);
   return facts;

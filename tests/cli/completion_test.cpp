@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "cli/completion.hpp"
 
+#include "run/run_folder.hpp"
 #include "support/test_system.hpp"
 
 #include <gtest/gtest.h>
@@ -53,6 +54,21 @@ TEST_F(CompletionTest, OffersOptions) {
   EXPECT_EQ(complete({"run", "--shm"}), Words{"--shm-size"});
   EXPECT_TRUE(has(complete({"-"}), "--json"));
   EXPECT_FALSE(has(complete({"lock", "--"}), "--shm-size"));
+}
+
+TEST_F(CompletionTest, OffersRunsByWhatTheyAreCalled) {
+  const std::string going = "01ARYZ6S410000000000000001", ended = "01ARYZ6S410000000000000002";
+  run::RunFolder::make(world.system.environment,
+                       {.run = going, .profile = "train", .container = "mine"});
+  run::RunFolder::make(
+      world.system.environment,
+      {.run = ended, .profile = "serve", .container = "yours", .is_detached = true});
+  world.folder.write("state/sparkrun/runs/" + ended + "/inspect.json", "{}");
+
+  for (const std::string command : {"stop", "shell"})
+    EXPECT_EQ(complete({command, ""}), (Words{going, "mine", "train"})) << command;
+  for (const std::string command : {"logs", "wait"})
+    EXPECT_EQ(complete({command, ""}), (Words{going, ended, "mine", "serve", "train", "yours"}));
 }
 
 TEST_F(CompletionTest, OffersTheChoicesOfAnOption) {

@@ -238,6 +238,19 @@ class Killed(RigTest):
         self.ends_as(run, "run.start run.bound run.end=4")
         self.nothing_is_left(run)
 
+    def test_the_waiter_while_the_job_is_stopped(self):
+        run = self.background("trap 'sleep 2; exit 9' TERM; " + FOREVER)
+        with self.running("stop", run) as stop:
+            time.sleep(0.5)
+            self.kill_waiter(run)
+            self.assertEqual(stop.wait(timeout=30), 0)
+        self.assertEqual(self.history(run), "run.start run.bound")
+
+        self.says_that_it_is_back(run, "exited")
+
+        self.ends_as(run, "run.start run.bound run.end=9")
+        self.nothing_is_left(run)
+
     # The container is killed.
 
     def test_the_container_in_front(self):
@@ -277,6 +290,18 @@ class Killed(RigTest):
         self.ends_as(behind, "run.start run.bound run.end=9")
         self.is_over(process.run)
         self.nothing_is_left(behind)
+
+    def test_the_engine_while_a_job_is_stopped(self):
+        with self.front("trap 'sleep 5; exit 9' TERM; " + FOREVER) as process:
+            process.terminate()
+            time.sleep(0.5)
+            rig("crash")
+            process.communicate(timeout=60)
+
+        self.assertEqual(process.returncode, 125)
+        self.assertEqual(self.history(process.run), "run.start run.bound")
+        self.is_over(process.run)
+        self.nothing_is_left()
 
     # A cancelled job of a CI system.
 

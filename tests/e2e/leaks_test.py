@@ -42,7 +42,7 @@ class Leaks(RigTest):
         return {
             "processes": self.processes(),
             "mounts": sorted(line.split()[1] for line in pathlib.Path("/proc/self/mounts").read_text().splitlines()
-                             if "/rig" in line),
+                             if self.rig["SPARKRUN_RIG_DIR"] in line),
             "containers": self.docker("ps", "-aq").split(),
             "volumes": self.docker("volume", "ls", "-q").split(),
             "descriptors": len(list(pathlib.Path("/proc/self/fd").iterdir())),

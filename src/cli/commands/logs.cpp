@@ -14,7 +14,7 @@ namespace sparkrun::cli {
 namespace {
 
 constexpr auto options = std::to_array<Option>({
-    target_option,
+    kept_target_option,
     {"--follow", "-f", Takes::nothing, "", "stay, and print what comes"},
     {"--tail", "-n", Takes::value, "N", "only the last N lines"},
 });

@@ -11,7 +11,7 @@
 namespace sparkrun::cli {
 namespace {
 
-constexpr auto options = std::to_array<Option>({target_option});
+constexpr auto options = std::to_array<Option>({kept_target_option});
 
 // How it ended, from the ledger: the waiter has written that by the time that it lets the folder
 // go.
