@@ -291,18 +291,6 @@ class Killed(RigTest):
         self.is_over(process.run)
         self.nothing_is_left(behind)
 
-    def test_the_engine_while_a_job_is_stopped(self):
-        with self.front("trap 'sleep 5; exit 9' TERM; " + FOREVER) as process:
-            process.terminate()
-            time.sleep(0.5)
-            rig("crash")
-            process.communicate(timeout=60)
-
-        self.assertEqual(process.returncode, 125)
-        self.assertEqual(self.history(process.run), "run.start run.bound")
-        self.is_over(process.run)
-        self.nothing_is_left()
-
     # A cancelled job of a CI system.
 
     def cancelled(self, script, *steps, prefix=""):
