@@ -303,6 +303,10 @@ constexpr std::array kinds = std::to_array<ErrorKind>({
     {"registry.unreachable", ExitCode::undetermined, true,
      "check the host name, the network and the proxy variables",
      "No connection to the registry could be made."},
+    {"run.answered_already", ExitCode::no, false,
+     "`sparkrun ps` may show who it is; stop that, or give the job another port",
+     "The URL that [ready] of the profile names is answered although the job does not run yet, so "
+     "that nobody could tell when the job itself is ready."},
     {"run.ended_early", ExitCode::no, false,
      "`sparkrun logs {run}` has all that it printed, `sparkrun audit show {run}` how it was "
      "started",

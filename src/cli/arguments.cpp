@@ -128,7 +128,7 @@ class ArgumentsParser {
       if (joined) fail("usage.bad_value", fmt::format("`{}` takes no value", option.name));
       return;
     }
-    if (option.takes == Takes::maybe && !joined) joined = "";
+    if (option.takes == Takes::maybe && !joined) return;
     const std::string value = joined ? *joined : next_value(option.name);
     check_choice(option, value);
     values.push_back(value);

@@ -153,10 +153,10 @@ run::Request to_request(const Arguments& arguments, const sys::Environment& envi
   }
   if (const auto limit = arguments.value("--timeout"))
     request.limit = parse_time("--timeout", *limit, std::chrono::seconds{1});
-  if (const auto patience = arguments.value("--exclusive")) {
-    request.exclusive = patience->empty()
-                            ? default_patience
-                            : parse_time("--exclusive", *patience, std::chrono::seconds{0});
+  if (arguments.has("--exclusive")) {
+    const auto patience = arguments.value("--exclusive");
+    request.exclusive = patience ? parse_time("--exclusive", *patience, std::chrono::seconds{0})
+                                 : std::chrono::seconds{default_patience};
   }
   request.waits_until_ready = arguments.has("--wait");
   if (request.waits_until_ready)

@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <set>
 
 namespace sparkrun::cli {
 
@@ -18,8 +20,38 @@ run::Running find_running(Context& context) {
   return running;
 }
 
+std::string target_text(const Arguments& arguments) {
+  const auto typed = arguments.value("RUN");
+  if (!typed || !typed->empty()) return typed.value_or("");
+  throw Error{"usage.which_run", "RUN is an empty word; to mean the only one that runs, give none"};
+}
+
+std::string kept_target_text(const Arguments& arguments, const run::Running& running,
+                             const sys::Environment& environment) {
+  std::string text = target_text(arguments);
+  if (!text.starts_with('^')) return text;
+  std::set<std::string, std::greater<>> ids;
+  for (const run::GoingRun& run : running.runs) ids.insert(run.run);
+  for (const run::RunFolder& folder : run::run_folders(environment)) {
+    if (folder.note().is_detached) ids.insert(folder.note().run);
+  }
+  const auto age = parse_number(std::string_view{text}.substr(1)).value_or(0);
+  if (age < 1 || static_cast<size_t>(age) > ids.size()) return text;
+  return *std::next(ids.begin(), age - 1);
+}
+
+void look_after(Context& context) {
+  try {
+    for (const std::string& line : run::look_after(context.system, context.settings))
+      context.output.note(line);
+  } catch (const Error& error) {
+    if (error.exit_code() == ExitCode::interrupted) throw;
+    context.output.warning(error.what());
+  }
+}
+
 const run::GoingRun& chosen_run(const Arguments& arguments, const run::Running& running) {
-  const std::string text = arguments.value_or("RUN", "");
+  const std::string text = target_text(arguments);
   const run::GoingRun* const found = run::find_going(running, text, false);
   if (found != nullptr) return *found;
   throw Error{"run.none", text.empty()

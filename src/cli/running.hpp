@@ -17,7 +17,7 @@ constexpr Option target_option{
     "",
     Takes::value,
     "",
-    "id or its start, ^1 (the newest), profile or container; else the only one",
+    "id or its start, ^1 (the newest that runs), profile or container; else the only one",
     Values::going};
 
 // The same of those that also know what is kept of runs that have ended.
@@ -25,11 +25,24 @@ constexpr Option kept_target_option{"RUN",
                                     "",
                                     Takes::value,
                                     "",
-                                    target_option.summary,
+                                    "id or its start, ^1 (the newest), profile or container; else "
+                                    "the only one",
                                     Values::kept};
 
 // What runs; engines that did not answer are said.
 run::Running find_running(Context& context);
+
+// The argument RUN; empty: none was given. Throws `usage.bad_value` for an empty word, which a
+// script whose variable is not set would give.
+std::string target_text(const Arguments& arguments);
+
+// The same for `logs` and `wait`, which also know runs that have ended: of ^N the id of the run,
+// the newest first.
+std::string kept_target_text(const Arguments& arguments, const run::Running& running,
+                             const sys::Environment& environment);
+
+// Looks after the runs that nobody stays with, and says what became of them.
+void look_after(Context& context);
 
 // The one that the argument RUN means. Throws `run.none`, `usage.which_run`.
 const run::GoingRun& chosen_run(const Arguments& arguments, const run::Running& running);

@@ -166,15 +166,17 @@ std::string Client::last_output(const std::string& name_or_id) {
   std::vector<std::string> argv = command_;
   argv.insert(argv.end(), {"logs", "--tail", std::string{lines_max}, name_or_id});
   std::string output;
-  run({.argv = argv,
-       .timeout = answer_timeout,
-       .on_output =
-           [&](std::string_view piece) {
-             output += piece;
-             if (output.size() > 2 * bytes_max) output.erase(0, output.size() - bytes_max);
-             return true;
-           },
-       .is_interruptible = false});
+  const sys::ProcessResult result = run({.argv = argv,
+                                         .timeout = answer_timeout,
+                                         .on_output =
+                                             [&](std::string_view piece) {
+                                               output += piece;
+                                               if (output.size() > 2 * bytes_max)
+                                                 output.erase(0, output.size() - bytes_max);
+                                               return true;
+                                             },
+                                         .is_interruptible = false});
+  if (!result.is_success()) return {};  // what came is the engine's, not the job's
   if (output.size() > bytes_max) output.erase(0, output.size() - bytes_max);
   return output;
 }

@@ -16,7 +16,7 @@ namespace {
 bool is_of_this_machine(std::string_view url) {
   constexpr std::string_view scheme = "http://";
   constexpr long long port_max = 65535;
-  if (!url.starts_with(scheme)) return false;
+  if (!url.starts_with(scheme) || url.find(' ') != std::string_view::npos) return false;
   url.remove_prefix(scheme.size());
   const std::string_view authority = url.substr(0, url.find_first_of("/?#"));
   for (const std::string_view host : {"localhost", "127.0.0.1", "[::1]"}) {

@@ -122,7 +122,7 @@ class KnownStart {
     if (state.started == started_) return false;
     const bool was_known = !started_.empty();
     started_ = state.started;
-    sys::write_file_atomically(folder_.known_start(), started_ + "\n", private_file);
+    save(folder_.known_start(), started_ + "\n");  // another waiter does not need it to work
     return was_known;
   }
 
@@ -140,6 +140,14 @@ void start_waiter(const RunFolder& folder, const sys::SharedLock* claim, sys::Sy
                                   folder.waiter_log().string(), handed_over);
 }
 
+void await_keeper(const RunFolder& folder, sys::System& system) {
+  constexpr milliseconds step{20};
+  while (sys::path_exists(folder.path()) && folder.has_holder()) {
+    system.clock.sleep(step);
+    system.terminal.throw_if_interrupted();
+  }
+}
+
 void remove_ended(const RunFolder& folder, engine::Engine& engine) {
   engine.remove(folder.container());
   sys::remove_file(folder.cidfile());  // nothing is left to be looked for
@@ -153,7 +161,7 @@ bool launch_in_background(const Prepared& prepared, const EnsuredImage& ensured,
   create_mount_sources(prepared.plan);
   plan::LaunchExtras extras = launch_extras(prepared);
   extras.client_environment = read_file_variables(prepared.plan);
-  RunNote note = note_of(prepared, extras.name);
+  RunNote note = note_of(prepared, extras.name, system.environment);
   note.is_detached = true;
   note.removes = prepared.plan.find("remove") != nullptr;
   RunFolder folder = RunFolder::make(system.environment, note);

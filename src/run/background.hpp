@@ -33,6 +33,10 @@ void start_waiter(const RunFolder& folder, const sys::SharedLock* claim, sys::Sy
 // engine has not answered for an hour.
 void stay_with(RunFolder& folder, engine::Engine& engine, Recorder& recorder, sys::System& system);
 
+// Returns when nobody stays with a run any more: how it ended is recorded then, if it is at all.
+// Throws `interrupted`.
+void await_keeper(const RunFolder& folder, sys::System& system);
+
 // Removes the container of a run that has ended, and that its waiter was to remove.
 void remove_ended(const RunFolder& folder, engine::Engine& engine);
 

@@ -42,7 +42,8 @@ Closing launch_recorded(const Prepared& prepared, const EnsuredImage& ensured,
   create_mount_sources(prepared.plan);
   plan::LaunchExtras extras = launch_extras(prepared);
   extras.client_environment = read_file_variables(prepared.plan);
-  FolderOfRun folder{RunFolder::make(system.environment, note_of(prepared, extras.name))};
+  FolderOfRun folder{
+      RunFolder::make(system.environment, note_of(prepared, extras.name, system.environment))};
   extras.cidfile = folder.cidfile().string();
   const std::vector<std::string> argv = plan::run_argv(prepared.plan, &extras);
   recorder.append(audit::run_start(prepared.id, record_context(prepared, argv, report, system)));

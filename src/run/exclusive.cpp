@@ -26,7 +26,7 @@ struct Holder {
 
 std::string describe(const Holder& holder, const sys::Clock& clock) {
   if (!is_ulid(holder.run)) return "another run";
-  std::string text = fmt::format("run {} ({}", holder.run, printable(holder.profile));
+  std::string text = fmt::format("run {} ({}", holder.run, one_line(holder.profile));
   if (holder.since) {
     text +=
         ", " + human_duration(std::max(milliseconds{0}, std::chrono::duration_cast<milliseconds>(
@@ -53,9 +53,7 @@ class Claim {
       system_.clock.sleep(std::min(step, left()));
       system_.terminal.throw_if_interrupted();
     }
-    lock_.set_content(to_json_line(Json{{"run", prepared_.id},
-                                        {"profile", prepared_.plan.profile.name},
-                                        {"since", to_rfc3339(system_.clock.now())}}));
+    note_holder(lock_, prepared_.id, prepared_.plan.profile.name, system_.clock);
     while (const auto container = find_orphan()) {
       wait_for({.run = label(*container, run_label),
                 .profile = label(*container, profile_label),
@@ -109,6 +107,12 @@ class Claim {
 };
 
 }  // namespace
+
+void note_holder(sys::SharedLock& lock, const std::string& run, const std::string& profile,
+                 const sys::Clock& clock) {
+  lock.set_content(
+      to_json_line(Json{{"run", run}, {"profile", profile}, {"since", to_rfc3339(clock.now())}}));
+}
 
 sys::SharedLock claim_gpu(const Prepared& prepared, engine::Engine& engine, sys::System& system,
                           const config::Settings& settings,

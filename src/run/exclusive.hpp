@@ -21,6 +21,10 @@ sys::SharedLock claim_gpu(const Prepared& prepared, engine::Engine& engine, sys:
                           const config::Settings& settings,
                           const std::function<void(const std::string&)>& say);
 
+// Writes into the lock who has it, for those who wait.
+void note_holder(sys::SharedLock& lock, const std::string& run, const std::string& profile,
+                 const sys::Clock& clock);
+
 // Waits, half a minute at most, until no more memory is being given back: what a job had on the GPU
 // is freed some time after its end. `available_kib` is asked for what there is; negative: unknown.
 // False: it was still growing.

@@ -4,6 +4,7 @@
 #include "audit/record.hpp"
 #include "base/json_value.hpp"
 #include "base/text.hpp"
+#include "engine/docker.hpp"
 #include "sys/files.hpp"
 
 #include <fmt/format.h>
@@ -49,13 +50,17 @@ void create_mount_sources(const plan::RunPlan& plan) {
   }
 }
 
-RunNote note_of(const Prepared& prepared, const std::string& container) {
+RunNote note_of(const Prepared& prepared, const std::string& container,
+                const sys::Environment& environment) {
+  const bool is_docker = prepared.plan.engine.name == "docker";
   return {.run = prepared.id,
           .profile = prepared.plan.profile.name,
           .container = container,
           .engine = prepared.plan.engine.name,
           .engine_command = prepared.plan.engine.command,
+          .engine_host = is_docker ? engine::docker_host(environment) : "",
           .boot = prepared.host.boot_id,
+          .is_exclusive = prepared.exclusive.has_value(),
           .limit_s = prepared.limit.value_or(std::chrono::seconds{0}).count(),
           .ready = prepared.plan.profile.ready,
           .status_file = prepared.status_file};

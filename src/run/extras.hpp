@@ -21,7 +21,8 @@ std::string label(const engine::ContainerState& container, std::string_view name
 plan::LaunchExtras launch_extras(const Prepared& prepared);
 
 // What others have to know of the run; `container` is its name.
-RunNote note_of(const Prepared& prepared, const std::string& container);
+RunNote note_of(const Prepared& prepared, const std::string& container,
+                const sys::Environment& environment);
 
 // `run.bound`: what the engine made of the run; `state` is nothing where it was gone before it
 // could be asked.

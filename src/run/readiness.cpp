@@ -22,14 +22,18 @@ using std::chrono::milliseconds;
 constexpr milliseconds shortest_pause{100};
 constexpr milliseconds longest_pause{1'000};
 
-// Any answer from 200 to 399 is a yes, as for the probes of Kubernetes.
-bool answers(const std::string& url, sys::Http& http) {
-  const sys::HttpResponse response = http.send({.url = url,
-                                                .limits = {.connect_timeout = milliseconds{1'000},
-                                                           .total_timeout = milliseconds{5'000},
-                                                           .body_bytes_max = size_t{64} << 10}});
-  return response.status >= 200 && response.status < 400;
-}
+// Of a body nothing is wanted, however long it is: that it comes is enough.
+class AnySink final : public sys::HttpSink {
+ public:
+  [[nodiscard]] long long offset() const override { return 0; }
+  void restart() override { has_come_ = true; }
+  bool take(std::string_view /*bytes*/) override { return false; }
+  [[nodiscard]] std::optional<Error> failure() const override { return std::nullopt; }
+  [[nodiscard]] bool has_come() const { return has_come_; }
+
+ private:
+  bool has_come_ = false;
+};
 
 // Looks for a line that fits, in pieces as they come.
 class LineSearch {
@@ -48,17 +52,33 @@ class LineSearch {
     }
     return has_found_;
   }
+  // What came last may lack the end of its line.
+  bool end() { return line_.empty() ? has_found_ : end_line(); }
+
+ private:
   bool end_line() {
     has_found_ = has_found_ || pattern_.is_in(line_);
     line_.clear();
     return has_found_;
   }
 
- private:
   Regex pattern_;
   std::string line_;
   bool has_found_ = false;
 };
+
+// Whoever stays with the run says so; where nobody does, the engine is asked.
+bool is_over(const RunFolder& folder, engine::Engine& engine) {
+  if (!sys::path_exists(folder.path()) || folder.has_ended()) return true;
+  if (folder.has_holder()) return false;
+  try {
+    const auto state = engine.find_container(folder.container());
+    return !state || !state->is_running;
+  } catch (const Error& error) {
+    if (error.exit_code() != ExitCode::engine) throw;
+    return false;  // it is being restarted
+  }
+}
 
 class Watch {
  public:
@@ -73,9 +93,10 @@ class Watch {
   std::optional<ReadyState> run() {
     milliseconds pause = shortest_pause;
     while (true) {
-      if (ready_.log.empty() ? answers(ready_.http, system_.http) : prints_line())
-        return ReadyState::ready;
-      if (is_over()) return std::nullopt;
+      const bool is_ready = ready_.log.empty() ? answers(ready_.http, system_.http) : prints_line();
+      // Somebody else may answer at the port of a job that found it taken.
+      if ((!is_ready || ready_.log.empty()) && is_over(folder_, engine_)) return std::nullopt;
+      if (is_ready) return ReadyState::ready;
       if (elapsed() >= ready_.timeout) return ReadyState::late;
       system_.clock.sleep(pause);
       system_.terminal.throw_if_interrupted();
@@ -92,20 +113,7 @@ class Watch {
     const milliseconds left = milliseconds{ready_.timeout} - elapsed();
     engine_.follow_output(folder_.container(), std::max(left, milliseconds{1}),
                           [&](std::string_view piece) { return !search.take(piece); });
-    return search.end_line();
-  }
-
-  // Whoever stays with the run says so; where nobody does, the engine is asked.
-  bool is_over() {
-    if (!sys::path_exists(folder_.path()) || folder_.has_ended()) return true;
-    if (folder_.has_holder()) return false;
-    try {
-      const auto state = engine_.find_container(folder_.container());
-      return !state || !state->is_running;
-    } catch (const Error& error) {
-      if (error.exit_code() != ExitCode::engine) throw;
-      return false;  // it is being restarted
-    }
+    return search.end();
   }
 
   const RunFolder& folder_;
@@ -138,6 +146,16 @@ std::vector<std::string> last_lines(const RunFolder& folder, engine::Engine& eng
 }
 
 }  // namespace
+
+// Any answer from 200 to 399 is a yes, as for the probes of Kubernetes.
+bool answers(const std::string& url, sys::Http& http) {
+  AnySink sink;
+  const sys::HttpResponse response = http.send(
+      {.url = url,
+       .limits = {.connect_timeout = milliseconds{1'000}, .total_timeout = milliseconds{5'000}},
+       .sink = &sink});
+  return sink.has_come() || (response.status >= 200 && response.status < 400);
+}
 
 std::string_view to_string(ReadyState state) {
   constexpr std::array<std::string_view, 4> names = {"-", "no", "yes", "late"};
@@ -179,13 +197,16 @@ void watch_readiness(const RunFolder& folder, engine::Engine& engine, Recorder& 
 
 void wait_until_ready(const RunFolder& folder, engine::Engine& engine, sys::System& system) {
   constexpr milliseconds step{50};
-  constexpr milliseconds spare{30'000};  // for a watcher that was killed
+  constexpr milliseconds spare{6'000};  // for a watcher that was killed
   const auto timeout = folder.note().ready->timeout;
   const milliseconds end = system.clock.monotonic() + timeout + spare;
   while (true) {
     const ReadyState state = ready_state(folder);
     if (state == ReadyState::ready) return;
-    if (folder.has_ended()) fail_ended(folder, engine);
+    if (is_over(folder, engine)) {
+      if (ready_state(folder) == ReadyState::ready) return;  // in between
+      fail_ended(folder, engine);
+    }
     if (state == ReadyState::late || system.clock.monotonic() >= end) {
       throw Error{"run.not_ready",
                   fmt::format("run {} was not ready within {}; it goes on", folder.note().run,

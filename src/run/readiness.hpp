@@ -13,6 +13,9 @@ enum class ReadyState { not_asked, not_yet, ready, late };
 std::string_view to_string(ReadyState state);  // `-`, `no`, `yes`, `late`
 ReadyState ready_state(const RunFolder& folder);
 
+// Whether somebody gives an answer that says yes. Throws `interrupted`.
+bool answers(const std::string& url, sys::Http& http);
+
 // Leaves a watcher behind (`sparkrun __ready RUN`) where there is something to watch for. That it
 // cannot be started is no reason to end a job: false.
 bool start_watcher(const RunFolder& folder, sys::System& system);

@@ -27,7 +27,9 @@ Json to_json(const RunNote& note) {
           {"engine", note.engine},
           {"engine_command", note.engine_command},
           {"boot", note.boot},
+          {"engine_host", note.engine_host},
           {"detached", note.is_detached},
+          {"exclusive", note.is_exclusive},
           {"removes", note.removes},
           {"limit_s", note.limit_s},
           {"ready", note.ready ? to_json(*note.ready) : Json()},
@@ -40,8 +42,10 @@ RunNote to_note(const Json& json) {
                .container = string_or(json, "container"),
                .engine = string_or(json, "engine"),
                .engine_command = {},
+               .engine_host = string_or(json, "engine_host"),
                .boot = string_or(json, "boot"),
                .is_detached = boolean_or(json, "detached", false),
+               .is_exclusive = boolean_or(json, "exclusive", false),
                .removes = boolean_or(json, "removes", false),
                .limit_s = integer_or(json, "limit_s", 0),
                .ready = {},
@@ -74,7 +78,7 @@ std::optional<RunFolder> RunFolder::find(const sys::Environment& environment,
   const fs::path path = folder_of_runs(environment) / run;
   try {
     const auto json = parse_json(sys::read_file(path / "run.json").value_or(""));
-    if (!json) return std::nullopt;
+    if (!json || !json->is_object() || string_or(*json, "run") != run) return std::nullopt;
     return RunFolder{path, to_note(*json)};
   } catch (const Error&) {
     return std::nullopt;

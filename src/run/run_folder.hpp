@@ -21,8 +21,10 @@ struct RunNote {
   std::string container;  // name
   std::string engine;     // docker, podman
   std::vector<std::string> engine_command;
-  std::string boot;  // boot id of the host when it was started
+  std::string engine_host;  // of docker: what its client was told to talk to
+  std::string boot;         // boot id of the host when it was started
   bool is_detached = false;
+  bool is_exclusive = false;
   bool removes = false;   // a detached run's waiter removes the container at its end
   long long limit_s = 0;  // --timeout; 0: none
   std::optional<profile::Readiness> ready;

@@ -4,7 +4,9 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "base/ulid.hpp"
+#include "engine/docker.hpp"
 #include "run/background.hpp"
+#include "run/exclusive.hpp"
 #include "run/extras.hpp"
 #include "run/prepare.hpp"
 
@@ -54,6 +56,21 @@ bool is_meant(const GoingRun& run, const std::string& text) {
     lines.push_back(fmt::format("{} ({}, {})", run->run, run->profile, run->container.name));
   }
   throw Error{"usage.which_run", what, {}, lines};
+}
+
+// Whether the engine that has the run's container is one of those that are asked now.
+bool is_asked(const RunNote& note, const sys::Environment& environment) {
+  return note.engine != "docker" || note.engine_host == engine::docker_host(environment);
+}
+
+// With the GPU, if nobody has taken it meanwhile.
+void start_another_waiter(const RunFolder& folder, sys::System& system,
+                          const config::Settings& settings) {
+  if (!folder.note().is_exclusive) return start_waiter(folder, nullptr, system);
+  sys::SharedLock claim{settings.text("gpu_lock")};
+  const bool is_ours = claim.try_take();
+  if (is_ours) note_holder(claim, folder.note().run, folder.note().profile, system.clock);
+  start_waiter(folder, is_ours ? &claim : nullptr, system);
 }
 
 }  // namespace
@@ -146,7 +163,8 @@ std::vector<std::string> look_after(sys::System& system, const config::Settings&
     const std::string& run = folder.note().run;
     const auto going = std::ranges::find(running.runs, run, &GoingRun::run);
     if (going == running.runs.end()) {
-      const bool is_gone = running.problems.empty() && !folder.has_holder();
+      const bool is_gone = running.problems.empty() &&
+                           is_asked(folder.note(), system.environment) && !folder.has_holder();
       if (!is_gone || folder.has_ended()) continue;
       folder.remove();
       lines.push_back(fmt::format("run {} is over; how it ended was not recorded", run));
@@ -158,7 +176,7 @@ std::vector<std::string> look_after(sys::System& system, const config::Settings&
       lines.push_back(fmt::format("run {} was never started: removed", run));
     } else if (folder.note().is_detached) {
       if (!folder.try_hold()) continue;  // another one was faster
-      start_waiter(folder, nullptr, system);
+      start_another_waiter(folder, system, settings);
       lines.push_back(fmt::format("run {} ({}) had no waiter any more; it has one again", run,
                                   going->container.status));
     } else {

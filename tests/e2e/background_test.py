@@ -213,6 +213,86 @@ class Background(RigTest):
         status = json.loads((self.project / "status.json").read_text())
         self.assertEqual((status["origin"], status["exit"], status["run"]), ("container", 3, run))
 
+    def test_who_answers_before_the_job_is_no_job(self):
+        answers = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Health)
+        self.addCleanup(answers.server_close)
+        thread = threading.Thread(target=answers.serve_forever)
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(answers.shutdown)
+        Health.status = 200
+        self.write_server(f'http = "http://127.0.0.1:{answers.server_port}/"')
+
+        self.assertEqual(self.serve("true", code=101).error["id"], "run.answered_already")
+        self.assertEqual(self.events(), ["run.refused"])
+        result = self.sparkrun("run", "--no-preflight", "server", "true")
+        self.assertIn("whether the job is ready cannot be told", result.err)
+
+    def test_who_stops_waiting_leaves_the_run(self):
+        self.write_server('log = "never"')
+        with self.running("run", "--no-preflight", "--wait", "--status-file", "status.json", "server", "sleep", "600") as process:
+            run = process.stdout.readline().strip()
+            process.send_signal(signal.SIGINT)
+            errors = process.stderr.read()
+            self.assertEqual(process.wait(timeout=20), 130)
+        self.assertIn(f"run {run} goes on: `sparkrun stop {run}` ends it", errors)
+        self.assertFalse((self.project / "status.json").exists())
+        self.sparkrun("stop", "--time", "0", run)
+        self.assertEqual(json.loads((self.project / "status.json").read_text())["exit"], 137)
+
+    def test_a_job_whose_waiter_is_killed_does_not_pass_for_late(self):
+        self.write_server('log = "never"\ntimeout = "10m"')
+        with self.running("run", "--no-preflight", "--wait", "server", "sh", "-c", "sleep 2; exit 3") as process:
+            run = process.stdout.readline().strip()
+            os.kill(self.waiter(run), signal.SIGKILL)
+            self.assertEqual(process.wait(timeout=30), 101)
+            self.assertIn("ended before it was ready", process.stderr.read())
+        self.sparkrun("wait", run, code=3)  # by another waiter
+
+    def test_what_was_printed_is_there_as_soon_as_stop_returns(self):
+        run = self.start("echo important; sleep 600")
+        self.wait_for(lambda: "important" in self.sparkrun("logs", run).out)
+
+        self.sparkrun("stop", "--time", "0", run)
+
+        self.assertIn("important", self.sparkrun("logs", run).out)
+        self.assertIn("important", self.sparkrun("logs", "^1").out)
+        self.sparkrun("wait", "^1", code=137)
+
+    def test_words_that_mean_no_run(self):
+        run = self.start("sleep 600")
+
+        self.assertEqual(self.sparkrun("--json", "stop", "", code=2).error["id"], "usage.which_run")
+        self.assertEqual(self.sparkrun("--json", "stop", "--all", "job", code=2).error["id"], "usage.bad_value")
+        self.assertEqual(self.sparkrun("--json", "stop", "other", code=1).error["id"], "run.none")
+        elsewhere = {"XDG_STATE_HOME": str(self.folder / "elsewhere")}
+        self.assertEqual(self.sparkrun("ps", "--json", environment=elsewhere).json[0]["kept_by"], "unknown")
+        self.sparkrun("stop", "--all", environment=elsewhere)
+        self.assertEqual(self.sparkrun("ps", "--json").json[0]["run"], run)
+        self.sparkrun("stop", "--time", "0", run)
+
+    def test_another_engine_does_not_make_a_run_forgotten(self):
+        run = self.start("while [ ! -e /tmp/end ]; do sleep 0.1; done; exit 5")
+        os.kill(self.waiter(run), signal.SIGKILL)
+
+        self.sparkrun("ps", environment={"DOCKER_HOST": self.rig["SPARKRUN_RIG_DOCKER2_HOST"]})
+
+        self.assertIn("it has one again", self.sparkrun("ps").err)
+        self.sparkrun("shell", run, "touch", "/tmp/end")
+        self.sparkrun("wait", run, code=5)
+
+    def test_a_run_that_started_is_no_refusal(self):
+        with open("/dev/full", "w") as full, self.running("run", "--no-preflight", "--detach", "job", "sleep", "1", stdout=full) as process:
+            self.assertIn("goes on", process.stderr.read())
+            self.assertEqual(process.wait(timeout=30), 104)
+        self.wait_for(lambda: self.events() == ["run.start", "run.bound", "run.end"])
+        self.wait_for(lambda: not self.docker("ps", "-aq").strip())
+
+    def test_a_status_file_without_a_folder_is_refused_before_the_start(self):
+        self.start("true", "--status-file", "no/such/folder/status.json", code=104)
+
+        self.assertEqual(self.events(), ["run.refused"])
+
     def test_wait_gives_up_on_a_job_that_is_late_and_leaves_it(self):
         self.write_server('log = "never"\ntimeout = "1s"')
 

@@ -2,6 +2,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/running.hpp"
+#include "run/background.hpp"
 #include "sys/files.hpp"
 
 #include <fmt/format.h>
@@ -47,11 +48,15 @@ std::vector<std::string> engine_words(const Arguments& arguments, const run::Goi
 }
 
 int run(const Arguments& arguments, Context& context) {
-  const std::string text = arguments.value_or("RUN", "");
   const std::optional<size_t> lines = tail_lines(arguments);
   const run::Running running = find_running(context);
+  const std::string text = kept_target_text(arguments, running, context.system.environment);
   if (const run::GoingRun* const going = run::find_going(running, text, true)) {
-    return run_in_front(*going->engine->start(engine_words(arguments, *going), {}));
+    const bool is_being_saved = !going->container.is_running && going->folder &&
+                                going->folder->note().removes && going->has_sparkrun();
+    if (!is_being_saved)
+      return run_in_front(*going->engine->start(engine_words(arguments, *going), {}));
+    run::await_keeper(*going->folder, context.system);
   }
   // Its container is gone; what it printed was saved.
   const auto kept = find_kept_run(text, context.system.environment);

@@ -28,6 +28,7 @@ std::string age(const run::GoingRun& run, const sys::Clock& clock) {
 // Who will write down how it ends.
 std::string_view keeper(const run::GoingRun& run) {
   if (run.run.empty()) return "-";
+  if (!run.folder) return "unknown";
   if (!run.has_sparkrun()) return "nobody";
   return run.folder->note().is_detached ? "waiter" : "sparkrun";
 }
@@ -68,8 +69,7 @@ void add(const run::GoingRun& run, const sys::Clock& clock, Json& json,
 
 int run(const Arguments& arguments, Context& context) {
   const bool wants_all = arguments.has("--all");
-  for (const std::string& line : run::look_after(context.system, context.settings))
-    context.output.note(line);
+  look_after(context);
   const run::Running running = find_running(context);
   Json json = Json::array();
   std::vector<std::vector<std::string>> rows = {
@@ -99,8 +99,9 @@ extern const Command ps_command{
         "KEPT "
         "BY\n"
         "says who records the end: the sparkrun that started the run, the waiter of a run in the\n"
-        "background, or nobody, where sparkrun was killed: `sparkrun stop RUN` ends such a run. "
-        "With\n"
-        "--all, containers without a RUN are not sparkrun's and have the GPU."};
+        "background, nobody, where sparkrun was killed (`sparkrun stop RUN` ends such a run), or "
+        "unknown:\n"
+        "another user's, say. With --all, containers without a RUN are not sparkrun's and have the "
+        "GPU."};
 
 }  // namespace sparkrun::cli

@@ -8,6 +8,7 @@
 #include "cli/preflight_text.hpp"
 #include "cli/registry.hpp"
 #include "cli/run_request.hpp"
+#include "cli/running.hpp"
 #include "plan/argv.hpp"
 #include "run/background.hpp"
 #include "run/check.hpp"
@@ -128,7 +129,7 @@ class RealRun {
       : request_(request), project_(project), context_(context), engine_(engine) {}
 
   run::Closing execute() {
-    name_orphans();
+    look_after(context_);
     run::Prepared prepared =
         run::prepare(request_, project_, context_.system, context_.settings, engine_);
     run::Recorder recorder{context_.settings, context_.system, prepared.host.id};
@@ -142,16 +143,6 @@ class RealRun {
   }
 
  private:
-  // Runs that were left without a sparkrun are said by the next one.
-  void name_orphans() {
-    try {
-      for (const std::string& line : run::look_after(context_.system, context_.settings))
-        context_.output.note(line);
-    } catch (const Error& error) {
-      if (error.exit_code() == ExitCode::interrupted) throw;
-    }
-  }
-
   // What already blocks now is said before 10 GB are pulled for nothing.
   void show_if_blocked(const preflight::Report& report, Output& output) {
     if (!report.is_blocked()) return;
@@ -180,12 +171,13 @@ class RealRun {
       output.note(fmt::format("not checked ({})", context_.settings.origin("preflight")));
     }
     const preflight::Report* const report = report_ ? &*report_ : nullptr;
+    refuse_false_readiness(prepared);
     if (run::is_detached(prepared.plan)) {
+      refuse_lost_status_file();
       if (!run::launch_in_background(prepared, ensured, report, engine_, claim ? &*claim : nullptr,
                                      recorder, context_.system))
         output.warning("the waiter did not start: nobody will record how this run ends");
       for (const std::string& warning : recorder.warnings()) output.warning(warning);
-      output.result(prepared.id + "\n");
       return {.run = prepared.id, .ended = {}, .origin = {}, .is_in_background = true};
     }
     const run::Closing closing =
@@ -194,6 +186,25 @@ class RealRun {
     for (const std::string& warning : recorder.warnings()) output.warning(warning);
     output.detail(fmt::format("run {}, audit head {}", prepared.id, recorder.head()));
     return closing;
+  }
+
+  // The waiter would have nobody to tell.
+  void refuse_lost_status_file() {
+    const sys::fs::path folder = sys::fs::path{request_.status_file}.parent_path();
+    if (request_.status_file.empty() || sys::is_folder(folder)) return;
+    throw Error{"file.unwritable",
+                fmt::format("--status-file: there is no folder {}", folder.string()),
+                {{"path", folder.string()}}};
+  }
+
+  // Whoever answers before the job is there would pass for the job.
+  void refuse_false_readiness(const run::Prepared& prepared) {
+    const auto& ready = prepared.plan.profile.ready;
+    if (!ready || ready->http.empty() || !run::answers(ready->http, context_.system.http)) return;
+    const std::string what =
+        fmt::format("somebody answers at {} before the job is started", ready->http);
+    if (request_.waits_until_ready) throw Error{"run.answered_already", what};
+    context_.output.warning(what + ": whether the job is ready cannot be told");
   }
 
   sys::SharedLock claim_gpu(run::Prepared& prepared) {
@@ -232,9 +243,21 @@ std::string status_file_of(const Context& context) {
   return path.empty() ? "" : (context.system.environment.working_directory / path).string();
 }
 
-void wait_until_ready(const std::string& id, engine::Engine& engine, Context& context) {
-  const auto folder = run::RunFolder::find(context.system.environment, id);
-  if (folder) run::wait_until_ready(*folder, engine, context.system);
+// The job runs by now: an error here says so, and the status file is its waiter's.
+void leave(const std::string& id, bool waits_until_ready, engine::Engine& engine,
+           Context& context) {
+  try {
+    context.output.result(id + "\n");
+    const auto folder = run::RunFolder::find(context.system.environment, id);
+    if (folder && waits_until_ready) run::wait_until_ready(*folder, engine, context.system);
+  } catch (const Error& error) {
+    if (error.details().contains("run")) throw;
+    Error::Details details = error.details();
+    details["run"] = id;
+    throw Error{error.id(),
+                fmt::format("{}; run {} goes on: `sparkrun stop {}` ends it", error.what(), id, id),
+                details, error.problems()};
+  }
 }
 
 // How the run ended must not be hidden by a status file that cannot be written.
@@ -265,7 +288,7 @@ int run(const Arguments& arguments, Context& context) {
   }
   const run::Closing closing = RealRun{request, project, context, *engine}.execute();
   if (closing.is_in_background) {
-    if (request.waits_until_ready) wait_until_ready(closing.run, *engine, context);
+    leave(closing.run, request.waits_until_ready, *engine, context);
     return 0;
   }
   const run::StatusFile status{request.status_file};
@@ -292,7 +315,7 @@ int refuse(const Arguments& arguments, const sys::System& system, const Error& e
   if (arguments.has("--dry-run")) return code;
   const int shell_code = error.exit_code() == ExitCode::interrupted ? code : 100 + code;
   // It runs, or has run, in the background: its waiter writes how it ends.
-  if (error.id() == "run.ended_early" || error.id() == "run.not_ready") return shell_code;
+  if (error.details().contains("run")) return shell_code;
   const run::StatusFile status{status_file(arguments, system)};
   or_warn([&] { status.write_refusal(error, shell_code); }, output);
   return shell_code;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr auto options = std::to_array<Option>({
     target_option,
-    {"--all", "", Takes::nothing, "", "every run that is going on"},
+    {"--all", "", Takes::nothing, "", "every run of yours that is going on"},
     {"--time", "-t", Takes::value, "SECONDS", "how long the job may take to end (10)"},
 });
 
@@ -33,40 +33,47 @@ std::chrono::seconds grace_of(const Arguments& arguments) {
 // A run that has ended and that nobody recorded: its waiter was killed, or its sparkrun was, before
 // the job began.
 bool is_unrecorded(const run::GoingRun& run) {
-  return run.folder && !run.has_sparkrun() &&
-         !(run.folder->note().is_detached && sys::path_exists(run.folder->description()));
+  return run.folder && !run.has_sparkrun() && !run.folder->has_ended();
 }
 
 const run::GoingRun& run_to_stop(const Arguments& arguments, const run::Running& running) {
   const run::GoingRun* const found =
-      run::find_going(running, arguments.value_or("RUN", ""), /*includes_ended=*/true);
+      run::find_going(running, target_text(arguments), /*includes_ended=*/true);
   if (found != nullptr && !found->container.is_running && is_unrecorded(*found)) return *found;
   return chosen_run(arguments, running);
 }
 
 // A run that somebody stays with is recorded by whom that is; else here.
 void stop(const run::GoingRun& run, std::chrono::seconds grace, run::Recorder& recorder,
-          const sys::Environment& environment) {
+          sys::System& system) {
   const bool is_kept = run.has_sparkrun();
   run.engine->stop(run.container.id, grace);
-  auto folder = run::RunFolder::find(environment, run.run);
-  if (is_kept || !folder) return;
+  auto folder = run::RunFolder::find(system.environment, run.run);
+  if (!folder) return;
+  if (is_kept) return run::await_keeper(*folder, system);
   run::close_from_engine(*folder, *run.engine, recorder);
   if (!folder->note().is_detached) folder->remove();
 }
 
 int run(const Arguments& arguments, Context& context) {
   const std::chrono::seconds grace = grace_of(arguments);
+  if (arguments.has("--all") && arguments.has("RUN")) {
+    throw Error{
+        "usage.bad_value", "--all is every run: name none beside it", {{"command", "stop"}}};
+  }
   const run::Running running = find_running(context);
   std::vector<const run::GoingRun*> chosen;
-  if (arguments.has("--all"))
+  if (arguments.has("--all")) {
     chosen = running.now();
-  else
+    // What is known of here: other users' runs are theirs.
+    std::erase_if(chosen, [](const run::GoingRun* run) { return !run->folder; });
+  } else {
     chosen = {&run_to_stop(arguments, running)};
+  }
   run::Recorder recorder = open_recorder(context);
   Json json = Json::array();
   for (const run::GoingRun* run : chosen) {
-    stop(*run, grace, recorder, context.system.environment);
+    stop(*run, grace, recorder, context.system);
     json.push_back({{"run", run->run}, {"container", run->container.name}});
     if (!context.output.json) context.output.result(fmt::format("{}: stopped\n", run->run));
   }

@@ -3,6 +3,7 @@
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "cli/running.hpp"
+#include "run/background.hpp"
 
 #include <fmt/format.h>
 
@@ -25,20 +26,24 @@ int recorded_exit(const std::string& run, Context& context) {
 }
 
 int run(const Arguments& arguments, Context& context) {
-  const std::string text = arguments.value_or("RUN", "");
+  look_after(context);
+  std::string id;
   {
     const run::Running running = find_running(context);
+    const std::string text = kept_target_text(arguments, running, context.system.environment);
     if (const run::GoingRun* const going = run::find_going(running, text, false)) {
-      const std::string id = going->run;
+      id = going->run;
       going->engine->wait(going->container.id, std::nullopt);
-      if (auto folder = run::RunFolder::find(context.system.environment, id)) folder->hold();
-      return recorded_exit(id, context);
+    } else if (const auto kept = find_kept_run(text, context.system.environment)) {
+      id = kept->note().run;
+    } else {
+      throw Error{"run.none", "nothing that could be waited for is running"};
     }
   }
-  auto kept = find_kept_run(text, context.system.environment);
-  if (!kept) throw Error{"run.none", "nothing that could be waited for is running"};
-  kept->hold();  // its waiter may be about to write how it ended
-  return recorded_exit(kept->note().run, context);
+  // Whoever stays with it may be about to write how it ended.
+  if (const auto folder = run::RunFolder::find(context.system.environment, id))
+    run::await_keeper(*folder, context.system);
+  return recorded_exit(id, context);
 }
 
 }  // namespace
