@@ -74,7 +74,7 @@ Json run_bound(const std::string& run, const BoundContainer& bound);
 Json run_end(const std::string& run, const RunEnd& end);
 // The engine started the job again; `count`: for the how manieth time.
 Json run_restart(const std::string& run, long long count);
-// The job showed that it does its work, `after` it was started.
+// The job showed that it does its work, `after` it was first watched, which is when it started.
 Json run_ready(const std::string& run, std::chrono::milliseconds after);
 // Somebody joined the job: `argv` is what was run in its container.
 Json run_exec(const std::string& run, const std::vector<std::string>& argv);

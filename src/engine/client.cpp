@@ -65,10 +65,15 @@ ContainerState container_state(const Json& json) {
   return container;
 }
 
-// docker: `No such image`; podman: `image not known`, `no such container`.
+// docker: `No such image`; podman: `image not known`, `no such container`. Not `no such file`,
+// which is what a client says whose engine's socket is gone.
 bool says_absent(std::string_view words) {
   const std::string lower = to_lower(words);
-  return lower.find("no such") != std::string::npos || lower.find("not known") != std::string::npos;
+  for (const std::string_view absent :
+       {"no such container", "no such image", "no such object", "not known"}) {
+    if (lower.find(absent) != std::string::npos) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -176,7 +181,12 @@ std::string Client::last_output(const std::string& name_or_id) {
                                                return true;
                                              },
                                          .is_interruptible = false});
-  if (!result.is_success()) return {};  // what came is the engine's, not the job's
+  if (!result.is_success()) {  // what came are the engine's words, not the job's
+    const bool has_nothing =
+        says_absent(output) || output.find("not support reading") != std::string::npos;
+    if (has_nothing && !result.timed_out) return {};
+    throw failure("read the output of", name_or_id, output);
+  }
   if (output.size() > bytes_max) output.erase(0, output.size() - bytes_max);
   return output;
 }

@@ -126,6 +126,7 @@ class Engine {
   virtual void follow_output(const std::string& name_or_id, std::chrono::milliseconds timeout,
                              const std::function<bool(std::string_view)>& take) = 0;
   // The end of what it has printed, both streams in their order: 10,000 lines and 8 MiB at most.
+  // Empty where the engine keeps nothing of it.
   virtual std::string last_output(const std::string& name_or_id) = 0;
   // All that the engine knows of a container, as JSON text; empty: nothing.
   virtual std::string full_description(const std::string& name_or_id) = 0;

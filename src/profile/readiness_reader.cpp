@@ -51,9 +51,12 @@ Readiness read_readiness(const TomlNode& table, bool is_whole, Faults& faults) {
   if (!ready.log.empty()) judge_pattern(ready.log, *table.find("log"), faults);
   if (const auto text = section.text("timeout")) {
     const auto timeout = parse_duration(*text);
-    if (!timeout || timeout->count() == 0) {
-      faults.add(*table.find("timeout"),
-                 fmt::format("`ready.timeout` is a time such as 90s, 20m or 2h, not `{}`", *text));
+    constexpr std::chrono::days longest{24};
+    if (!timeout || timeout->count() == 0 || *timeout > longest) {
+      faults.add(
+          *table.find("timeout"),
+          fmt::format("`ready.timeout` is a time such as 90s, 20m or 2h, up to 24d, not `{}`",
+                      *text));
     }
     ready.timeout = timeout.value_or(ready.timeout);
   }

@@ -39,6 +39,18 @@ plan::RunPlan detached_plan(plan::RunPlan plan) {
   return plan;
 }
 
+// What was created and not started. The name alone may be that of somebody else's container.
+void remove_unstarted(const RunFolder& folder, engine::Engine& engine) {
+  try {
+    const std::string& name = folder.note().container;
+    if (const std::string id = folder.container(); id != name) return engine.remove(id);
+    const auto state = engine.find_container(name);
+    if (state && label(*state, run_label) == folder.note().run) engine.remove(state->id);
+  } catch (const Error&) {
+    // What kept it from being started is what the user has to see.
+  }
+}
+
 milliseconds duration_of(const engine::ContainerState& state) {
   const auto started = parse_rfc3339(state.started), finished = parse_rfc3339(state.finished);
   if (!started || !finished) return milliseconds{0};
@@ -55,25 +67,13 @@ bool save(const fs::path& path, const std::string& text) {
   }
 }
 
-// Writes the end, and saves what `logs` and an auditor may want to see when the container is gone.
-// The description, which comes after the record, marks a run that nobody has to stay with any more.
-void close_run(const RunFolder& folder, const engine::ContainerState& state, int exit,
-               engine::Engine& engine, Recorder& recorder) {
-  const RunNote& note = folder.note();
-  const milliseconds duration = duration_of(state);
-  bool is_saved = !note.removes || save(folder.log(), engine.last_output(state.id));
-  recorder.append_or_warn(audit::run_end(
-      note.run, {.exit = exit, .is_oom_killed = state.is_oom_killed, .duration = duration}));
-  is_saved &= save(folder.description(), engine.full_description(state.id));
+// False: it is not to be had now, or there is no room for it.
+bool save_output(const RunFolder& folder, engine::Engine& engine) {
   try {
-    StatusFile{note.status_file}.write(
-        {.run = note.run,
-         .ended = {.exit = exit, .duration = duration},
-         .origin = exit == timed_out_exit ? "sparkrun" : "container"});
+    return save(folder.log(), engine.last_output(folder.container()));
   } catch (const Error&) {
-    // Its folder is gone, say: nobody is there to be told, and the ledger has it.
+    return false;
   }
-  if (note.removes && is_saved) remove_ended(folder, engine);
 }
 
 // Asks again while the engine is being restarted. Throws `interrupted`.
@@ -96,12 +96,40 @@ bool wait_for_end(const std::string& container, std::optional<milliseconds> end,
   std::optional<milliseconds> left;
   if (end) left = std::max(milliseconds{1}, *end - system.clock.monotonic());
   try {
-    return engine.wait(container, left);
+    return engine.wait(container, left) || !end;  // whatever a question may take, the job may
   } catch (const Error& error) {
     if (error.exit_code() != ExitCode::engine) throw;
     system.clock.sleep(engine_pause);
     return true;
   }
+}
+
+// How a run ended: `exit` is the container's, or timed_out_exit.
+struct End {
+  int exit = 0;
+  bool has_timed_out = false;
+};
+
+// Writes the end, and saves what `logs` and an auditor may want to see when the container is gone.
+// The description, which comes after the record, marks a run that nobody has to stay with any more.
+void close_run(const RunFolder& folder, const engine::ContainerState& state, const End& end,
+               engine::Engine& engine, Recorder& recorder, sys::System& system) {
+  const RunNote& note = folder.note();
+  const milliseconds duration = duration_of(state);
+  const std::string description =
+      ask_patiently(system, [&] { return engine.full_description(state.id); });
+  if (note.removes) save_output(folder, engine);
+  recorder.append_or_warn(audit::run_end(
+      note.run, {.exit = end.exit, .is_oom_killed = state.is_oom_killed, .duration = duration}));
+  save(folder.description(), description);
+  try {
+    StatusFile{note.status_file}.write({.run = note.run,
+                                        .ended = {.exit = end.exit, .duration = duration},
+                                        .origin = end.has_timed_out ? "sparkrun" : "container"});
+  } catch (const Error&) {
+    // Its folder is gone, say: nobody is there to be told, and the ledger has it.
+  }
+  if (note.removes && folder.has_ended()) remove_ended(folder, engine);
 }
 
 // When --timeout ends the job: it counts from the run's own start, whenever the waiter came.
@@ -140,17 +168,24 @@ void start_waiter(const RunFolder& folder, const sys::SharedLock* claim, sys::Sy
                                   folder.waiter_log().string(), handed_over);
 }
 
-void await_keeper(const RunFolder& folder, sys::System& system) {
+void await_keeper(const RunFolder& folder, sys::System& system, std::optional<milliseconds> limit) {
   constexpr milliseconds step{20};
+  const milliseconds start = system.clock.monotonic();
   while (sys::path_exists(folder.path()) && folder.has_holder()) {
+    if (limit && system.clock.monotonic() - start >= *limit) return;
     system.clock.sleep(step);
     system.terminal.throw_if_interrupted();
   }
 }
 
 void remove_ended(const RunFolder& folder, engine::Engine& engine) {
-  engine.remove(folder.container());
-  sys::remove_file(folder.cidfile());  // nothing is left to be looked for
+  if (!sys::regular_file_size(folder.log()) && !save_output(folder, engine)) return;
+  try {
+    engine.remove(folder.container());
+    sys::remove_file(folder.cidfile());  // nothing is left to be looked for
+  } catch (const Error&) {
+    // The next command tries again.
+  }
 }
 
 bool is_detached(const plan::RunPlan& plan) { return plan.find("detach") != nullptr; }
@@ -171,16 +206,15 @@ bool launch_in_background(const Prepared& prepared, const EnsuredImage& ensured,
     recorder.append(audit::run_start(prepared.id, record_context(prepared, argv, report, system)));
     engine.start_detached(argv, extras.client_environment);
   } catch (const Error&) {
-    // Created and not started. By its id alone: the name may be that of somebody else's container.
-    const std::string id = folder.container();
-    if (id != note.container) engine.remove(id);
+    remove_unstarted(folder, engine);
     folder.remove();
     throw;
   }
   // The job runs: from here on nothing is a refusal any more.
   try {
-    recorder.append_or_warn(bound_record(prepared, ensured, folder.container(),
-                                         engine.find_container(folder.container())));
+    const auto state = engine.find_container(folder.container());
+    recorder.append_or_warn(bound_record(prepared, ensured, folder.container(), state));
+    if (state) save(folder.known_start(), state->started + "\n");
     start_waiter(folder, claim, system);
   } catch (const Error&) {
     return false;
@@ -206,8 +240,9 @@ void stay_with(RunFolder& folder, engine::Engine& engine, Recorder& recorder, sy
       system.clock.sleep(restart_pause);
       system.terminal.throw_if_interrupted();
     } else if (!state->is_running) {
-      return close_run(folder, *state, has_timed_out ? timed_out_exit : state->exit, engine,
-                       recorder);
+      return close_run(folder, *state,
+                       {has_timed_out ? timed_out_exit : state->exit, has_timed_out}, engine,
+                       recorder, system);
     } else if (!wait_for_end(container, end, engine, system)) {
       has_timed_out = true;
       end.reset();
@@ -216,7 +251,8 @@ void stay_with(RunFolder& folder, engine::Engine& engine, Recorder& recorder, sy
   }
 }
 
-bool close_from_engine(const RunFolder& folder, engine::Engine& engine, Recorder& recorder) {
+bool close_from_engine(const RunFolder& folder, engine::Engine& engine, Recorder& recorder,
+                       sys::System& system) {
   if (folder.has_ended()) return true;
   const auto state = engine.find_container(folder.container());
   if (!state || state->is_running) return false;
@@ -224,7 +260,7 @@ bool close_from_engine(const RunFolder& folder, engine::Engine& engine, Recorder
     engine.remove(state->id);
     return false;
   }
-  close_run(folder, *state, state->exit, engine, recorder);
+  close_run(folder, *state, {.exit = state->exit}, engine, recorder, system);
   return true;
 }
 

@@ -8,6 +8,9 @@
 #include "run/run_folder.hpp"
 #include "sys/shared_lock.hpp"
 
+#include <chrono>
+#include <optional>
+
 namespace sparkrun::run {
 
 // Whether a plan is to leave its job in the background.
@@ -33,15 +36,18 @@ void start_waiter(const RunFolder& folder, const sys::SharedLock* claim, sys::Sy
 // engine has not answered for an hour.
 void stay_with(RunFolder& folder, engine::Engine& engine, Recorder& recorder, sys::System& system);
 
-// Returns when nobody stays with a run any more: how it ended is recorded then, if it is at all.
-// Throws `interrupted`.
-void await_keeper(const RunFolder& folder, sys::System& system);
+// Returns when nobody stays with a run any more (how it ended is recorded then, if it is at all),
+// or when the time is up. Throws `interrupted`.
+void await_keeper(const RunFolder& folder, sys::System& system,
+                  std::optional<std::chrono::milliseconds> limit = {});
 
-// Removes the container of a run that has ended, and that its waiter was to remove.
+// Removes the container of a run that has ended, and that its waiter was to remove, as soon as what
+// it printed is saved; else it stays.
 void remove_ended(const RunFolder& folder, engine::Engine& engine);
 
 // Writes the end of a run that has none, from what the engine says of its container; removes the
 // container where the run was to be removed. False where the container is gone: nobody knows.
-bool close_from_engine(const RunFolder& folder, engine::Engine& engine, Recorder& recorder);
+bool close_from_engine(const RunFolder& folder, engine::Engine& engine, Recorder& recorder,
+                       sys::System& system);
 
 }  // namespace sparkrun::run

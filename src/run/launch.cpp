@@ -161,6 +161,7 @@ class Job {
 
   std::optional<engine::ContainerState> find_container() {
     try {
+      is_engine_gone_ = false;
       return engine_.find_container(ended_.container);
     } catch (const Error& error) {
       is_engine_gone_ = error.id() == "engine.unreachable";

@@ -7,6 +7,7 @@
 #include "base/regex.hpp"
 #include "base/text.hpp"
 #include "base/time.hpp"
+#include "run/background.hpp"
 #include "sys/files.hpp"
 
 #include <fmt/format.h>
@@ -125,15 +126,18 @@ class Watch {
 
 std::vector<std::string> last_lines(const RunFolder& folder, engine::Engine& engine) {
   constexpr size_t lines_max = 20;
+  constexpr size_t line_length_max = 500;
   const std::string text = sys::read_file(folder.log()).value_or("");
   const std::string output = text.empty() ? engine.last_output(folder.container()) : text;
   std::vector<std::string> lines;
-  for (const std::string_view line : split(trim(output), '\n')) lines.emplace_back(trim(line));
+  for (const std::string_view line : split(trim(output), '\n'))
+    lines.emplace_back(trim(line).substr(0, line_length_max));
   if (lines.size() > lines_max) lines.erase(lines.begin(), lines.end() - lines_max);
   return lines;
 }
 
-[[noreturn]] void fail_ended(const RunFolder& folder, engine::Engine& engine) {
+[[noreturn]] void fail_ended(const RunFolder& folder, engine::Engine& engine, sys::System& system) {
+  await_keeper(folder, system, milliseconds{10'000});  // it may be saving what the job printed
   const auto description = parse_json(sys::read_file(folder.description()).value_or(""));
   const long long exit =
       description ? integer_or(member(*description, "State"), "ExitCode", -1) : -1;
@@ -205,7 +209,7 @@ void wait_until_ready(const RunFolder& folder, engine::Engine& engine, sys::Syst
     if (state == ReadyState::ready) return;
     if (is_over(folder, engine)) {
       if (ready_state(folder) == ReadyState::ready) return;  // in between
-      fail_ended(folder, engine);
+      fail_ended(folder, engine, system);
     }
     if (state == ReadyState::late || system.clock.monotonic() >= end) {
       throw Error{"run.not_ready",

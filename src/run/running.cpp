@@ -9,6 +9,8 @@
 #include "run/exclusive.hpp"
 #include "run/extras.hpp"
 #include "run/prepare.hpp"
+#include "run/readiness.hpp"
+#include "sys/host_facts.hpp"
 
 #include <fmt/format.h>
 
@@ -165,11 +167,15 @@ std::vector<std::string> look_after(sys::System& system, const config::Settings&
     if (going == running.runs.end()) {
       const bool is_gone = running.problems.empty() &&
                            is_asked(folder.note(), system.environment) && !folder.has_holder();
-      if (!is_gone || folder.has_ended()) continue;
+      if (!is_gone) continue;
+      if (folder.has_ended()) {  // its container was removed by somebody else
+        sys::remove_file(folder.cidfile());
+        continue;
+      }
       folder.remove();
       lines.push_back(fmt::format("run {} is over; how it ended was not recorded", run));
     } else if (folder.has_ended()) {  // its waiter was killed before it could remove it
-      remove_ended(folder, *going->engine);
+      if (folder.has_container()) remove_ended(folder, *going->engine);
     } else if (folder.note().is_detached && going->container.status == "created") {
       going->engine->remove(going->container.id);
       folder.remove();
@@ -177,6 +183,10 @@ std::vector<std::string> look_after(sys::System& system, const config::Settings&
     } else if (folder.note().is_detached) {
       if (!folder.try_hold()) continue;  // another one was faster
       start_another_waiter(folder, system, settings);
+      // Its watcher went with the host.
+      const bool is_new_boot =
+          folder.note().boot != sys::read_host_facts(system.environment).boot_id;
+      if (is_new_boot && ready_state(folder) == ReadyState::not_yet) start_watcher(folder, system);
       lines.push_back(fmt::format("run {} ({}) had no waiter any more; it has one again", run,
                                   going->container.status));
     } else {

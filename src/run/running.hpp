@@ -52,8 +52,9 @@ const GoingRun* find_going(const Running& running, const std::string& text, bool
 
 // What every command that looks at the runs does first. Runs in front that have a container and no
 // sparkrun any more are told of, one line each; those in the background, whose waiter was killed or
-// did not come back from a reboot, get a new one. Folders of runs that are gone altogether, and
-// those of runs that ended longer ago than the setting `logs_kept`, are removed. Throws `engine.*`.
+// did not come back from a reboot, get a new one, and containers that such a run never started, or
+// did not come to remove, are removed. Folders of runs that are gone altogether, and those of runs
+// that ended longer ago than the setting `logs_kept`, are removed. Throws `engine.*`.
 std::vector<std::string> look_after(sys::System& system, const config::Settings& settings);
 
 }  // namespace sparkrun::run

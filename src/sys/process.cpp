@@ -214,6 +214,7 @@ void PosixProcesses::start_detached(const std::vector<std::string>& argv, const 
   }
   SpawnSettings settings;
   settings.leave_session();
+  settings.leave_folder();
   settings.connect_null(STDIN_FILENO);
   settings.connect(out.get(), STDOUT_FILENO);
   settings.connect(out.get(), STDERR_FILENO);

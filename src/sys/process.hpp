@@ -84,9 +84,9 @@ class Processes {
   // All at once, to the end of the last; a result for each that was tried to start. What a signal
   // does is as with run().
   virtual std::vector<ProcessResult> run_pipeline(const PipelineSpec& spec) = 0;
-  // A program that outlives us: in a session of its own, without a terminal, its output appended to
-  // `log` (made with mode 0600). It gets our descriptors `handed_over` as numbers 3, 4, .., and no
-  // others. Throws `file.unwritable`, `engine.missing`.
+  // A program that outlives us: in / and a session of its own, without a terminal, its output
+  // appended to `log` (made with mode 0600). It gets our descriptors `handed_over` as numbers 3, 4,
+  // .., and no others. Throws `file.unwritable`, `engine.missing`.
   virtual void start_detached(const std::vector<std::string>& argv, const std::string& log,
                               const std::vector<int>& handed_over = {}) = 0;
   // Throws `engine.missing` when the program is not on PATH. No time limit, nothing captured.

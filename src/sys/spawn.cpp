@@ -78,6 +78,8 @@ void SpawnSettings::close_from(int theirs) {
   posix_spawn_file_actions_addclosefrom_np(&actions_, theirs);
 }
 
+void SpawnSettings::leave_folder() { posix_spawn_file_actions_addchdir_np(&actions_, "/"); }
+
 void SpawnSettings::leave_session() {
   posix_spawnattr_setflags(&attributes_,
                            POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);

@@ -31,6 +31,7 @@ class SpawnSettings {
   void connect_null(int theirs);
   void close_from(int theirs);
   void leave_session();  // the child leads one of its own
+  void leave_folder();   // and works in /
 
   // 0, or the errno of the failure.
   int spawn(const ProcessSpec& spec, pid_t& pid) const;

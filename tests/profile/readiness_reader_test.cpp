@@ -55,7 +55,7 @@ TEST(ReadinessReader, AsksNobodyButThisMachine) {
 TEST(ReadinessReader, SaysWhatIsWrong) {
   EXPECT_NE(fault_of("log = \"(\"\n").find("is not a regular expression: missing"),
             std::string::npos);
-  EXPECT_NE(fault_of("log = \"x\"\ntimeout = \"soon\"\n").find("90s, 20m or 2h, not `soon`"),
+  EXPECT_NE(fault_of("log = \"x\"\ntimeout = \"soon\"\n").find("up to 24d, not `soon`"),
             std::string::npos);
   EXPECT_NE(fault_of("log = \"x\"\ntimeout = \"0\"\n").find("not `0`"), std::string::npos);
   EXPECT_NE(fault_of("log = \"x\"\nport = 1\n").find("unknown key"), std::string::npos);

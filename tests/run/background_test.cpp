@@ -98,6 +98,7 @@ TEST_F(BackgroundTest, SaysThatNoWaiterStarted) {
 }
 
 TEST_F(BackgroundTest, LeavesAnotherContainerOfTheSameNameAlone) {
+  engine.containers["sparkrun-app-000000"].labels = {{"dev.sparkrun.run", "another"}};
   engine.failures.emplace("start_detached", Error{"engine.name_taken", "no"});
 
   EXPECT_EQ(test::error_of([&] { launch(); }).id(), "engine.name_taken");
@@ -184,6 +185,54 @@ TEST_F(BackgroundTest, AnotherWaiterKnowsWhatTheOneBeforeSaw) {
   EXPECT_EQ(events(), (Strings{"run.start", "run.bound", "run.restart", "run.end 0"}));
 }
 
+TEST_F(BackgroundTest, AJobWithoutALimitIsNeverStopped) {
+  launch();
+  int waits = 0;
+  engine.on_wait = [&](auto) {  // a question may end after weeks; the job goes on
+    if (++waits == 3) engine.containers["sparkrun-app-000000"] = state(false, 0);
+    return false;
+  };
+  auto folder = RunFolder::find(world.system.environment, run_id);
+
+  stay_with(*folder, engine, recorder, world.system);
+
+  EXPECT_EQ(events().back(), "run.end 0");
+  for (const std::string& call : engine.calls) EXPECT_FALSE(call.starts_with("stop")) << call;
+}
+
+TEST_F(BackgroundTest, WhatCouldNotBeSavedIsRemovedOnceItIs) {
+  launch();
+  engine.containers["sparkrun-app-000000"] = state(false, 3);
+  engine.output = "last words\n";
+  auto folder = RunFolder::find(world.system.environment, run_id);
+  engine.failures.emplace("last_output", Error{"engine.unreachable", "it is being restarted"});
+  stay_with(*folder, engine, recorder, world.system);
+  EXPECT_EQ(events().back(), "run.end 3");
+  EXPECT_TRUE(folder->has_ended());
+  for (const std::string& call : engine.calls) EXPECT_FALSE(call.starts_with("remove")) << call;
+
+  engine.failures.clear();
+  remove_ended(*folder, engine);
+
+  EXPECT_EQ(engine.calls.back(), "remove sparkrun-app-000000");
+  EXPECT_EQ(sys::read_file(folder->log()), "last words\n");
+}
+
+TEST_F(BackgroundTest, AnEngineThatIsRestartedAtTheEndIsAskedAgain) {
+  launch();
+  engine.containers["sparkrun-app-000000"] = state(false, 3);
+  int asked = 0;
+  engine.on_description = [&] {
+    if (++asked < 3) throw Error{"engine.unreachable", "it is being restarted"};
+  };
+  auto folder = RunFolder::find(world.system.environment, run_id);
+
+  stay_with(*folder, engine, recorder, world.system);
+
+  EXPECT_EQ(events(), (Strings{"run.start", "run.bound", "run.end 3"}));
+  EXPECT_TRUE(folder->has_ended());
+}
+
 TEST_F(BackgroundTest, TheWaiterSeesThatTheEngineStartedTheJobAgain) {
   launch();
   engine.containers["sparkrun-app-000000"].started = "2026-08-01T10:00:00Z";
@@ -239,7 +288,7 @@ TEST_F(BackgroundTest, WhatNeverRanHasNoEnd) {
 
   const auto folder = RunFolder::find(world.system.environment, run_id);
 
-  EXPECT_FALSE(close_from_engine(*folder, engine, recorder));
+  EXPECT_FALSE(close_from_engine(*folder, engine, recorder, world.system));
   EXPECT_EQ(engine.calls.back(), "remove " + container_id);
   EXPECT_EQ(events(), (Strings{"run.start", "run.bound"}));
 }

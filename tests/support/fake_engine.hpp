@@ -41,6 +41,7 @@ class FakeEngine final : public engine::Engine {
   std::vector<std::string> words = {"docker"};  // command()
   std::string detached_id = std::string(64, 'd');
   std::function<void()> on_start_detached;
+  std::function<void()> on_description;
   std::function<bool(std::optional<std::chrono::milliseconds>)> on_wait;
   std::vector<std::string> pieces;                                   // of follow_output
   std::string output;                                                // of last_output
@@ -133,6 +134,7 @@ class FakeEngine final : public engine::Engine {
   }
   std::string full_description(const std::string& name_or_id) override {
     note("full_description", name_or_id);
+    if (on_description) on_description();
     return "{}\n";
   }
   std::optional<engine::ContainerState> find_container(const std::string& name_or_id) override {

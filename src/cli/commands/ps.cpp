@@ -47,7 +47,9 @@ std::string cell(std::string_view text) { return text.empty() ? "-" : std::strin
 void add(const run::GoingRun& run, const sys::Clock& clock, Json& json,
          std::vector<std::vector<std::string>>& rows) {
   const auto ready = run.folder ? run::ready_state(*run.folder) : run::ReadyState::not_asked;
-  const auto memory = sys::group_memory(run.container.pid);
+  // The process ids of another host are not ours.
+  const auto memory =
+      run.engine->facts().is_remote ? std::nullopt : sys::group_memory(run.container.pid);
   json.push_back(
       {{"run", run.run.empty() ? Json() : Json(run.run)},
        {"profile", run.profile},

@@ -46,12 +46,12 @@ const run::GoingRun& run_to_stop(const Arguments& arguments, const run::Running&
 // A run that somebody stays with is recorded by whom that is; else here.
 void stop(const run::GoingRun& run, std::chrono::seconds grace, run::Recorder& recorder,
           sys::System& system) {
-  const bool is_kept = run.has_sparkrun();
-  run.engine->stop(run.container.id, grace);
   auto folder = run::RunFolder::find(system.environment, run.run);
+  const bool is_kept = folder && !folder->try_hold();  // held until the end is recorded
+  run.engine->stop(run.container.id, grace);
   if (!folder) return;
   if (is_kept) return run::await_keeper(*folder, system);
-  run::close_from_engine(*folder, *run.engine, recorder);
+  run::close_from_engine(*folder, *run.engine, recorder, system);
   if (!folder->note().is_detached) folder->remove();
 }
 
