@@ -193,7 +193,7 @@ def table():
             Row("Ctrl-C twice", mode, keys(b"\x03", b"\x03"), "INT INT; exit 12", wanted=2),
             Row("Ctrl-\\", mode, keys(b"\x1c"), "QUIT; exit 11"),
             Row("Ctrl-Z", mode, suspended(keys(b"\x1a")), "TSTP; goes on; exit 0", wanted=0),
-            Row("the terminal is closed", mode, hang_up, "HUP", shows_status=False),
+            Row("the terminal is closed", mode, hang_up, "HUP or CONT HUP", shows_status=False),
         ]
     for mode in MODES:
         for name in ("INT", "TERM", "HUP", "QUIT"):
