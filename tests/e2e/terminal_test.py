@@ -306,12 +306,16 @@ class SideBySide(RigTest):
                       for number, row in enumerate(rows) for tool in ("docker", "sparkrun")}
         for number, row in enumerate(rows):
             with self.subTest(event=row.event, mode=row.mode):
-                docker, sparkrun = (played[tool, number].result() for tool in ("docker", "sparkrun"))
-                self.assertTrue(is_as_wanted(docker[0], row.docker), f"{docker[0]}, not {row.docker}")
-                self.assertTrue(is_as_wanted(sparkrun[0], row.wanted_of_sparkrun),
-                                f"{sparkrun[0]}, not {row.wanted_of_sparkrun}")
-                if row.sparkrun == "the same" and row.compares_output:
-                    self.assertEqual(self.words(docker), self.words(sparkrun))
+                try:
+                    self.judge(row, *(played[tool, number].result() for tool in ("docker", "sparkrun")))
+                except AssertionError:  # four were played at once, on a machine that may be busy; alone it has to be right
+                    self.judge(row, *(self.play(tool, len(rows) + number, row) for tool in ("docker", "sparkrun")))
+
+    def judge(self, row, docker, sparkrun):
+        self.assertTrue(is_as_wanted(docker[0], row.docker), f"{docker[0]}, not {row.docker}")
+        self.assertTrue(is_as_wanted(sparkrun[0], row.wanted_of_sparkrun), f"{sparkrun[0]}, not {row.wanted_of_sparkrun}")
+        if row.sparkrun == "the same" and row.compares_output:
+            self.assertEqual(self.words(docker), self.words(sparkrun))
 
 
 class Documentation(unittest.TestCase):
