@@ -32,14 +32,6 @@ bool is_ulid(std::string_view text) {
          text.find_first_not_of(alphabet) == std::string_view::npos;
 }
 
-TimePoint ulid_time(std::string_view ulid) {
-  constexpr size_t time_length = 10;
-  long long milliseconds = 0;
-  for (const char digit : ulid.substr(0, time_length))
-    milliseconds = milliseconds * 32 + static_cast<long long>(alphabet.find(digit));
-  return TimePoint{std::chrono::milliseconds{milliseconds}};
-}
-
 bool names_ulid(std::string_view text, std::string_view ulid) {
   return text.size() >= ulid_prefix_length_min && ulid.starts_with(to_upper(text));
 }

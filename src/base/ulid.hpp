@@ -14,8 +14,6 @@ namespace sparkrun {
 // ids sort by time.
 std::string make_ulid(TimePoint time, const std::array<uint8_t, 10>& randomness);
 bool is_ulid(std::string_view text);
-// When it was made. `ulid` is one.
-TimePoint ulid_time(std::string_view ulid);
 constexpr size_t ulid_prefix_length_min = 4;
 // Whether a user who typed `text` may mean `ulid`: the start of it, long enough, in either case.
 bool names_ulid(std::string_view text, std::string_view ulid);

@@ -32,7 +32,7 @@ constexpr Option kept_target_option{"RUN",
 // What runs; engines that did not answer are said.
 run::Running find_running(Context& context);
 
-// The argument RUN; empty: none was given. Throws `usage.bad_value` for an empty word, which a
+// The argument RUN; empty: none was given. Throws `usage.which_run` for an empty word, which a
 // script whose variable is not set would give.
 std::string target_text(const Arguments& arguments);
 

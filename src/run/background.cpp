@@ -5,7 +5,6 @@
 #include "base/json_value.hpp"
 #include "base/text.hpp"
 #include "base/time.hpp"
-#include "base/ulid.hpp"
 #include "plan/argv.hpp"
 #include "run/close.hpp"
 #include "run/extras.hpp"
@@ -132,10 +131,12 @@ void close_run(const RunFolder& folder, const engine::ContainerState& state, con
   if (note.removes && folder.has_ended()) remove_ended(folder, engine);
 }
 
-// When --timeout ends the job: it counts from the run's own start, whenever the waiter came.
+// When --timeout ends the job. It counts from the launch, whenever the waiter came, and not from
+// before: the image may have been pulled and the GPU waited for first.
 std::optional<milliseconds> end_of(const RunNote& note, const sys::Clock& clock) {
   if (note.limit_s <= 0) return std::nullopt;
-  const auto gone = std::chrono::duration_cast<milliseconds>(clock.now() - ulid_time(note.run));
+  const TimePoint launched = parse_rfc3339(note.launched).value_or(clock.now());
+  const auto gone = std::chrono::duration_cast<milliseconds>(clock.now() - launched);
   return clock.monotonic() + seconds{note.limit_s} - std::max(milliseconds{0}, gone);
 }
 
@@ -198,6 +199,7 @@ bool launch_in_background(const Prepared& prepared, const EnsuredImage& ensured,
   extras.client_environment = read_file_variables(prepared.plan);
   RunNote note = note_of(prepared, extras.name, system.environment);
   note.is_detached = true;
+  note.launched = to_rfc3339(system.clock.now());
   note.removes = prepared.plan.find("remove") != nullptr;
   RunFolder folder = RunFolder::make(system.environment, note);
   extras.cidfile = folder.cidfile().string();

@@ -32,6 +32,7 @@ Json to_json(const RunNote& note) {
           {"exclusive", note.is_exclusive},
           {"removes", note.removes},
           {"limit_s", note.limit_s},
+          {"launched", note.launched},
           {"ready", note.ready ? to_json(*note.ready) : Json()},
           {"status_file", note.status_file}};
 }
@@ -48,6 +49,7 @@ RunNote to_note(const Json& json) {
                .is_exclusive = boolean_or(json, "exclusive", false),
                .removes = boolean_or(json, "removes", false),
                .limit_s = integer_or(json, "limit_s", 0),
+               .launched = string_or(json, "launched"),
                .ready = {},
                .status_file = string_or(json, "status_file")};
   for (const Json& word : member(json, "engine_command")) {

@@ -27,6 +27,7 @@ struct RunNote {
   bool is_exclusive = false;
   bool removes = false;   // a detached run's waiter removes the container at its end
   long long limit_s = 0;  // --timeout; 0: none
+  std::string launched;   // RFC 3339: from when on that counts
   std::optional<profile::Readiness> ready;
   std::string status_file;  // that a detached run's waiter writes at the end; empty: none
 };

@@ -4,7 +4,6 @@
 #include "base/error.hpp"
 #include "base/json_value.hpp"
 #include "base/text.hpp"
-#include "base/ulid.hpp"
 #include "run/running.hpp"
 #include "support/error_of.hpp"
 #include "support/fake_engine.hpp"
@@ -266,15 +265,14 @@ TEST_F(BackgroundTest, TheWaiterOutlivesARestartOfTheEngine) {
 
 TEST_F(BackgroundTest, TheWaiterStopsAJobWhoseTimeIsOver) {
   prepared.limit = seconds{60};
-  prepared.id = make_ulid(world.clock.now(), {});
   launch();
-  world.clock.advance(seconds{20});  // the time counts from the run's start
+  world.clock.advance(seconds{20});  // the time counts from the launch
   engine.on_wait = [&](std::optional<std::chrono::milliseconds> timeout) {
     EXPECT_EQ(timeout, seconds{40});
     engine.containers["sparkrun-app-000000"] = state(false, 143);
     return false;
   };
-  auto folder = RunFolder::find(world.system.environment, prepared.id);
+  auto folder = RunFolder::find(world.system.environment, run_id);
 
   stay_with(*folder, engine, recorder, world.system);
 
