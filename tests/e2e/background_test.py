@@ -164,6 +164,17 @@ class Background(RigTest):
     def serve(self, script, *options, code=0):
         return self.sparkrun("--json", "run", "--no-preflight", "--wait", *options, "server", "sh", "-c", script, code=code)
 
+    def answer(self, status, port=0):
+        """A server on loopback, until the test ends, that answers so; its port."""
+        Health.status = status
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Health)
+        self.addCleanup(server.server_close)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(server.shutdown)
+        return server.server_port
+
     def test_wait_returns_when_the_line_has_come(self):
         self.write_server("log = '^listening on port \\d+$'")
 
@@ -182,13 +193,7 @@ class Background(RigTest):
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         self.write_server(f'http = "http://127.0.0.1:{port}/health"')
-        answers = http.server.ThreadingHTTPServer(("127.0.0.1", port), Health)
-        self.addCleanup(answers.server_close)
-        thread = threading.Thread(target=answers.serve_forever)
-        thread.start()
-        self.addCleanup(thread.join)
-        self.addCleanup(answers.shutdown)
-        Health.status = 503
+        self.answer(503, port)
         with self.running("run", "--no-preflight", "--wait", "server", "sleep", "600") as process:
             self.wait_for(lambda: [entry["ready"] for entry in self.sparkrun("ps", "--json").json] == [False])
             self.assertIsNone(process.poll())
@@ -214,14 +219,8 @@ class Background(RigTest):
         self.assertEqual((status["origin"], status["exit"], status["run"]), ("container", 3, run))
 
     def test_who_answers_before_the_job_is_no_job(self):
-        answers = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Health)
-        self.addCleanup(answers.server_close)
-        thread = threading.Thread(target=answers.serve_forever)
-        thread.start()
-        self.addCleanup(thread.join)
-        self.addCleanup(answers.shutdown)
-        Health.status = 200
-        self.write_server(f'http = "http://127.0.0.1:{answers.server_port}/"')
+        port = self.answer(200)
+        self.write_server(f'http = "http://127.0.0.1:{port}/"')
 
         self.assertEqual(self.serve("true", code=101).error["id"], "run.answered_already")
         self.assertEqual(self.events(), ["run.refused"])
